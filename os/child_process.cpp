@@ -23,7 +23,8 @@ unique_fd open_pidfd(pid_t pid) {
 bool poll_end(const unique_fd& pidfd, std::chrono::milliseconds limit) {
   auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     pollfd p{pidfd.get(), POLLIN, 0};
     auto n = ::poll(&p, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
     if (n > 0)
@@ -107,7 +108,7 @@ os_result<child_process> child_process::spawn(const spawn_options& options) {
 }
 
 child_process::child_process(child_process&& other) noexcept
-  : pid_{std::exchange(other.pid_, -1)}, pidfd_{std::move(other.pidfd_)} {}
+    : pid_{std::exchange(other.pid_, -1)}, pidfd_{std::move(other.pidfd_)} {}
 
 child_process& child_process::operator=(child_process&& other) noexcept {
   std::swap(pid_, other.pid_);

@@ -98,7 +98,7 @@ os_result<uint64_t> process_start_time(pid_t pid) {
   uint64_t ticks = 0;
   if (at == std::string::npos
       || std::from_chars(text->data() + at + 1, text->data() + text->size(), ticks).ec
-           != std::errc{})
+             != std::errc{})
     return os_failure(EINVAL, "parse", path);
   return ticks;
 }

@@ -1,0 +1,74 @@
+// What a kind of sandbox implements. Plain, blocking C++: no CAF, no event loop. Called from
+// backend workers, several at once, never twice at once for one id.
+
+#pragma once
+
+#include "messages/wire/error.hpp"
+#include "messages/wire/owner.hpp"
+#include "os/unique_fd.hpp"
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace corral {
+
+/// The sandbox to make.
+struct sandbox_spec {
+  std::string id;
+  owner who;
+  bool anonymous = false; ///< Its data goes with it.
+};
+
+/// How to reach the guest of a running sandbox.
+struct endpoint {
+  std::string id;
+  owner who;
+  std::shared_ptr<unique_fd> listener; ///< The guest dials this unix stream socket.
+  pid_t guest_pid = 0;                 ///< As the daemon sees it; 0 where it can't be known.
+  std::string secret;                  ///< Both sides prove it; 32 hex digits.
+};
+
+struct backend_traits {
+  std::string kind;                ///< Such as "namespace".
+  bool isolated = true;            ///< Commands can't reach the host's files.
+  bool thread_data_mounted = true; ///< Outputs can be read on the host under data_dir.
+  bool adoptable = false;          ///< A later daemon can take over what runs.
+  bool keeps_on_release = false;   ///< Release does nothing: the sandbox stays with its owner.
+};
+
+/// Makes, finds and destroys environments of one kind. Every error is `sandbox_runtime` with
+/// `details.step` naming the step that failed, unless a more precise code exists; no message holds
+/// a host path.
+class sandbox_backend {
+public:
+  virtual ~sandbox_backend() = default;
+
+  virtual backend_traits traits() const = 0;
+
+  /// Proves once, before anything is served, that this kind works here and isolates. The error's
+  /// message says what to change, for an operator: it may name host paths.
+  virtual result<void> probe() = 0;
+
+  /// Things that are not enforced on this machine, a line each, for the log at start.
+  virtual std::vector<std::string> warnings() const = 0;
+
+  /// Makes a sandbox and returns once its guest has been started. Leaves nothing behind on failure.
+  virtual result<endpoint> create(const sandbox_spec& spec) = 0;
+
+  /// Finds an environment that an earlier run left; `sandbox_not_found` if there is none.
+  virtual result<endpoint> discover(const sandbox_spec& spec) = 0;
+
+  /// Ends a sandbox with all its processes; gone already is success. `purge` removes its data too.
+  virtual result<void> destroy(const std::string& id, bool purge) = 0;
+
+  /// The ids of what is left from an earlier run.
+  virtual std::vector<std::string> list() = 0;
+
+  /// False only if it is known to be dead.
+  virtual bool healthy(const std::string& id) = 0;
+};
+
+} // namespace corral
