@@ -7,6 +7,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -66,7 +67,8 @@ public:
 private:
   struct level {
     yaml_node node;
-    std::optional<yaml_node> key; // Set while a mapping waits for the key's value.
+    std::optional<yaml_node> key;          // Set while a mapping waits for the key's value.
+    std::map<std::string, unsigned> lines; // Of the keys so far.
   };
 
   static bool is_control(char c) {
@@ -88,7 +90,7 @@ private:
     if (open_.size() == max_yaml_depth)
       throw refusal{line_of(mark),
                     "expected at most " + std::to_string(max_yaml_depth) + " levels of nesting"};
-    open_.push_back({{.type = type, .line = line_of(mark)}, {}});
+    open_.push_back({{.type = type, .line = line_of(mark)}, {}, {}});
   }
 
   void close() {
@@ -111,16 +113,14 @@ private:
   }
 
   void add_entry(level& top, yaml_node x) {
-    auto& keys = top.node.keys;
-    auto first = std::find(keys.begin(), keys.end(), top.key->text);
-    if (first != keys.end()) {
-      const auto& earlier = top.node.items[static_cast<size_t>(first - keys.begin())];
+    auto [first, is_new] = top.lines.try_emplace(top.key->text, top.key->line);
+    if (!is_new) {
       errors.push_back({file_, top.key->line, "",
-                        "expected each key once, found " + quoted_for_message(*first)
-                            + " again (first in line " + std::to_string(earlier.line) + ")"});
+                        "expected each key once, found " + quoted_for_message(top.key->text)
+                            + " again (first in line " + std::to_string(first->second) + ")"});
     } else {
       x.line = top.key->line;
-      keys.push_back(std::move(top.key->text));
+      top.node.keys.push_back(std::move(top.key->text));
       top.node.items.push_back(std::move(x));
     }
     top.key.reset();
