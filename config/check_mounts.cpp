@@ -65,8 +65,7 @@ private:
   void fail(size_t i, const std::string& name, const std::string& expected) {
     const auto& origin = x_.origins.at(key_);
     const auto& value = given(i, name);
-    errors_.push_back({origin.file, origin.line == 0 ? 0 : value.line,
-                       origin.name + "[" + std::to_string(i) + "]." + name,
+    errors_.push_back({origin.file, value.line, origin.name + "[" + std::to_string(i) + "]." + name,
                        expected + ", found " + describe(value)});
   }
 

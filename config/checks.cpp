@@ -44,9 +44,7 @@ private:
     auto origin = x_.origins.find(key);
     auto name = origin == x_.origins.end() ? key : origin->second.name;
     auto of_key = [&](const config_error& e) {
-      return e.key.starts_with(name)
-             && (e.key.size() == name.size() || e.key[name.size()] == '['
-                 || e.key[name.size()] == '.');
+      return e.key.starts_with(name) && (e.key.size() == name.size() || e.key[name.size()] == '[');
     };
     auto end = errors_.begin() + static_cast<std::ptrdiff_t>(errors_before_);
     return std::none_of(errors_.begin(), end, of_key);

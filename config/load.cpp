@@ -10,6 +10,13 @@ namespace corral {
 
 namespace {
 
+/// Only a file's lines help to find something.
+void forget_lines(yaml_node& x) {
+  x.line = 0;
+  for (auto& item : x.items)
+    forget_lines(item);
+}
+
 /// Walks the three sources in the order of their precedence, setting values as it goes.
 class loader {
 public:
@@ -152,8 +159,10 @@ private:
     if (x.scalar)
       return apply(x, yaml_node::scalar(text), std::move(origin));
     auto tree = parse_yaml(text, origin.file);
-    if (tree)
+    if (tree) {
+      forget_lines(*tree);
       return apply(x, std::move(*tree), std::move(origin));
+    }
     for (auto& error : tree.error())
       fail(origin.file, 0, origin.name, "expected YAML for " + x.expected + ": " + error.message);
   }

@@ -106,3 +106,16 @@ TEST_CASE("a mount without source or target, or of another shape, is an error") 
         == "corral.yaml:3: pools.default.mounts[0].read_only: expected one of true, false, found "
            "\"maybe\"");
 }
+
+TEST_CASE("errors of mounts from elsewhere than the file have no line") {
+  CHECK(
+      errors_of({.overrides = {"pool.mounts=[{source: /gone, target: /usr, x: 1}, 7]"}})
+      == "command line: pool.mounts[0].x: unknown key, the nearest known one is source\n"
+         "command line: pool.mounts[1]: expected a mapping of source, target and read_only, found "
+         "\"7\"");
+  CHECK(errors_of({.variables = {{"CORRAL_POOL_MOUNTS", "[{source: $NO, target: /a}]"}}})
+        == "environment: CORRAL_POOL_MOUNTS[0].source: expected the environment to have NO, which "
+           "is not set");
+  CHECK(errors_of({.overrides = {"pool.mounts=[{source: /gone, target: /a}]"}})
+        == "command line: pool.mounts[0].source: expected an existing path, found \"/gone\"");
+}
