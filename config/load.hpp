@@ -39,7 +39,7 @@ struct config_sources {
 };
 
 /// Defaults, then the file, then CORRAL_* variables (CORRAL_QUEUE; CORRAL_POOL_REPLICAS for the
-/// only pool), then overrides{}; then what depends on other values; then what must hold among them.
+/// only pool), then overrides; then what depends on other values; then what must hold among them.
 /// In each of the three, a value of $NAME is replaced by that variable and $$ is a dollar sign; a
 /// list or mapping outside the file is written as YAML. All errors are returned, in that order.
 tl::expected<config, config_errors> load_config(const config_sources& sources);
