@@ -19,9 +19,9 @@ struct yaml_node {
   enum class kind { null, scalar, list, mapping };
 
   kind type = kind::null;
-  unsigned line = 0;               ///< Of its key in a mapping, else of its own start; from 1.
-  std::string text{};              ///< A scalar's.
-  std::string reference{};         ///< "$NAME" where expand() found the text in the environment.
+  unsigned line = 0;       ///< Of its key in a mapping, else of its own start; 0 outside a file.
+  std::string text{};      ///< A scalar's.
+  std::string reference{}; ///< "$NAME" where expand_references found the text in the environment.
   std::vector<yaml_node> items{};  ///< Of a list, or the values of a mapping.
   std::vector<std::string> keys{}; ///< keys[i] names items[i].
 
@@ -34,8 +34,8 @@ struct yaml_node {
 /// key; an unreadable document gives one error, keys given twice one each.
 tl::expected<yaml_node, config_errors> parse_yaml(const std::string& text, const std::string& file);
 
-/// In flow style on one line, so that parse_yaml and expand give the same values: references stay
-/// references, other dollars are doubled.
+/// In flow style on one line, so that parse_yaml and expand_references give the same values:
+/// references stay references, other dollars are doubled.
 std::string to_yaml(const yaml_node& x);
 
 /// How a message names what was found: `"many"`, `a list`, `nothing`. The text of a reference is
