@@ -114,7 +114,7 @@ void provider_state::make_room(const std::string& id, std::vector<std::string> b
 }
 
 void provider_state::overflow(slot& x) {
-  if (settings_.overflow == overflow_policy::reject
+  if (settings_.overflow == when_full::reject
       || table_.occupied() > settings_.max_sandboxes)
     return no_room(x);
   tell("burst", x, fields{}.set("replicas", settings_.replicas));

@@ -176,7 +176,7 @@ void bridge::without_reply(const std::string& client, const corral::request& r) 
   if (r.spec->id == op::data)
     return upload(ticket, r);
   if (c.sandbox)
-    base::send(c.sandbox, credit_atom::value, ticket, uint64_t{0}, *r.body.header.integer("seq"));
+    super::send(c.sandbox, credit_atom::value, ticket, uint64_t{0}, *r.body.header.integer("seq"));
 }
 
 // -- requests that the bridge or the provider answers -----------------------------------------------
@@ -292,7 +292,7 @@ void bridge::look_for_silent_clients() {
   for (auto& x : silent)
     if (client_registry::may_lease(x)) {
       observe_("client gone", fields{}.set("client", x.name));
-      base::send(provider_, release_atom::value, x.key);
+      caf::anon_send(provider_, release_atom::value, x.key);
     }
 }
 

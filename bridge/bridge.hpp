@@ -6,6 +6,7 @@
 #include "bridge/wire_edge.hpp"
 #include "bridge/zmq_loop.hpp"
 #include "messages/provider.hpp"
+#include "messages/wire/frame.hpp"
 
 #include <caf/execution_unit.hpp>
 #include <caf/typed_event_based_actor.hpp>
@@ -59,6 +60,8 @@ private:
 /// between the socket and the sandbox's mailbox. Its handlers and `receive` run on that thread alone.
 class bridge : public bridge_actor::base {
 public:
+  using super = bridge_actor::base;
+
   bridge(caf::actor_config& cfg, zmq_loop& loop, loop_unit& unit, bridge_settings settings,
          provider_actor provider, bridge_observer observe);
 

@@ -83,10 +83,10 @@ void bridge::forward(ticket_id ticket, const sandbox_actor& to) {
   c.sandbox = to;
   answer_sink me{this};
   if (c.what->spec->id == op::cancel)
-    return base::send(to, cancel_atom::value, ticket, ticket_id{0}, me);
+    return super::send(to, cancel_atom::value, ticket, ticket_id{0}, me);
   if (is_streamed_write(*c.what))
     c.upload_left = *c.what->body.header.integer("size");
-  base::send(to, submit_atom::value, submission{ticket, e.client, c.what}, me);
+  super::send(to, submit_atom::value, submission{ticket, e.client, c.what}, me);
 }
 
 /// The sandbox had retired before the request reached it: the next one takes it.
@@ -136,7 +136,7 @@ void bridge::cancel(ticket_id ticket) {
   auto is_exec = found && found->context.what->spec->id == op::exec;
   if (is_exec && found->context.sandbox) {
     e.context.sandbox = found->context.sandbox;
-    return base::send(e.context.sandbox, cancel_atom::value, ticket, target, answer_sink{this});
+    return super::send(e.context.sandbox, cancel_atom::value, ticket, target, answer_sink{this});
   }
   // Not yet with a sandbox: it will never start.
   if (is_exec)
@@ -152,7 +152,7 @@ void bridge::input(ticket_id ticket) {
   if (!found || !found->context.sandbox)
     return answer(ticket, error{errc::invalid_request, "input: no such exec is running", {}});
   e.context.sandbox = found->context.sandbox;
-  base::send(e.context.sandbox, send_atom::value, ticket, target,
+  super::send(e.context.sandbox, send_atom::value, ticket, target,
              message_ptr{e.context.what, &e.context.what->body}, answer_sink{this});
 }
 
@@ -172,7 +172,7 @@ void bridge::upload(ticket_id ticket, const corral::request& r) {
   if (r.body.header.flag("eof") == true && !last)
     return abandon(ticket, error{errc::invalid_request,
                                  "data: it ended before the stated size was reached", {}});
-  base::send(c.sandbox, data_atom::value, ticket, piece, last);
+  super::send(c.sandbox, data_atom::value, ticket, piece, last);
 }
 
 /// Answers a request and stops the work on it.
@@ -180,14 +180,14 @@ void bridge::abandon(ticket_id ticket, const error& why) {
   auto sandbox = open_.find(ticket)->context.sandbox;
   answer(ticket, why);
   if (sandbox)
-    base::send(sandbox, cancel_atom::value, ticket_id{0}, ticket, answer_sink{this});
+    super::send(sandbox, cancel_atom::value, ticket_id{0}, ticket, answer_sink{this});
 }
 
 void bridge::taken(ticket_id ticket, uint64_t bytes) {
   caf::local_actor::context(&unit_);
   auto e = open_.find(ticket);
   if (e && e->context.sandbox)
-    base::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
+    super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
 }
 
 // -- answers ----------------------------------------------------------------------------------------
