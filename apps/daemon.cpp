@@ -262,7 +262,10 @@ tl::expected<int, std::string> run_daemon(const config& x) {
   auto socket_lock = lock(x.socket + ".lock", "socket " + x.socket);
   if (!socket_lock)
     return failed{socket_lock.error()};
-  auto backend = std::make_shared<namespace_backend>(settings_of(x, x.pools.front()));
+  auto opened = namespace_backend::open(settings_of(x, x.pools.front()));
+  if (!opened)
+    return failed{opened.error().message};
+  std::shared_ptr<sandbox_backend> backend = std::move(*opened);
   // What an earlier run left belongs to nobody any more.
   for (auto& id : backend->list())
     if (auto gone = backend->destroy(id, false); !gone)
