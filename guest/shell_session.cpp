@@ -205,15 +205,9 @@ void shell_session::on_shell_end(int wait_status) {
   }
 }
 
-bool shell_session::has_run() const {
-  auto& status = run_->status;
-  auto suspicious = run_->end || status->exit_code == 1 || status->exit_code == scope_failure;
-  return !suspicious || mark_.is_set();
-}
-
 void shell_session::command_ended() {
   run_->step.reset();
-  if (!run_->ladder && !has_run()) {
+  if (!run_->ladder && !mark_.is_set()) {
     if (run_->status && run_->status->exit_code == scope_failure && run_->scoped())
       return fail({errc::invalid_request,
                    "exec: the session has made a variable of env read-only, or cwd can't be entered",

@@ -113,7 +113,6 @@ private:
   void on_status(std::string_view bytes);
   void on_shell_end(int wait_status);
   void command_ended();
-  bool has_run() const;
 
   // Ending it early: shell_interrupt.cpp.
   bool interrupt(interruption why);

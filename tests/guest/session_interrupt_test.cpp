@@ -119,6 +119,7 @@ TEST_SUITE("shell session: timeouts") {
 
   TEST_CASE_FIXTURE(session_fixture, "exec of a program ends the shell; its timeout too") {
     run("D2=yes");
+    await_dump("D2=");
     expire(*this, "exec sleep 100");
     CHECK(run("echo $D2").out == "yes\n");
   }
