@@ -51,6 +51,7 @@ public:
   bool busy() const { return run_.has_value(); }
   unsigned session() const { return host_.session(); }
   pid_t shell_pid() const { return host_.pid(); }
+  const std::string& workspace() const { return workspace_; }
 
   /// Runs a command; not while busy, nor from a handler. Both handlers are called from the loop or
   /// from this call.
