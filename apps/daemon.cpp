@@ -101,7 +101,7 @@ namespace_settings settings_of(const config& x, const pool_config& pool) {
 
 fields guest_limits_of(const config& x, const pool_config& pool) {
   fields limits;
-  limits.set("bash_output_max_chars", pool.bash_output_max_chars);
+  limits.set("max_output_chars", pool.bash_output_max_chars);
   limits.set("transfer_max_bytes", x.transfer_max_bytes);
   limits.set("result_ttl_ms", pool.guest.result_ttl.count()).set("keys", pool.guest.keys);
   return limits.set("result_memory", pool.guest.result_memory);
