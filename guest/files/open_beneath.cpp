@@ -32,8 +32,9 @@ os_result<unique_fd> open_beneath(const unique_fd& root, const std::string& path
         static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how))};
     if (fd)
       return fd;
+    auto changed = errno == ELOOP || (errno == ENOTDIR && (flags & O_DIRECTORY));
     if (errno != EINTR && errno != EAGAIN)
-      return os_failure(errno == ELOOP ? EAGAIN : errno, "openat2", path);
+      return os_failure(changed ? EAGAIN : errno, "openat2", path);
   }
   return os_failure(EAGAIN, "openat2", path);
 }

@@ -11,8 +11,8 @@ namespace corral::guest {
 
 /// Opens `path` below the directory `root`, through no link at all: neither another process that
 /// swaps directories for links nor `..` can lead out of `root`. With O_PATH a link as the last
-/// component is opened itself. Never blocks, whatever is there. EAGAIN if there is a link, which a
-/// caller that has resolved them takes for a change in between.
+/// component is opened itself. Never blocks, whatever is there. EAGAIN if there is a link, or with
+/// O_DIRECTORY no directory: callers have looked before, so that it must have changed since.
 os_result<unique_fd> open_beneath(const unique_fd& root, const std::string& path, int flags,
                                   mode_t mode = 0);
 

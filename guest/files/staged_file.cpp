@@ -109,7 +109,7 @@ result<void> staged_file::open_temporary() {
       return {};
     }
     auto number = fd.error().number;
-    if (number != EOPNOTSUPP && number != EISDIR && number != ENOENT)
+    if (number != EOPNOTSUPP && number != EINVAL && number != EISDIR && number != ENOENT)
       return open_elsewhere(number);
   }
   auto name = temporary_name();

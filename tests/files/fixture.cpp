@@ -1,6 +1,7 @@
 #include "fixture.hpp"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <fstream>
@@ -165,6 +166,22 @@ std::vector<std::string> sandbox::names() const {
     result.push_back(fs::relative(x.path(), at("")));
   std::sort(result.begin(), result.end());
   return result;
+}
+
+// The raw call, because the C library's would change all threads.
+as_ordinary_user::as_ordinary_user(const fs::path& directory) : was_root_{is_root()} {
+  constexpr uid_t user = 4242;
+  if (!was_root_)
+    return;
+  REQUIRE(::lchown(directory.c_str(), user, 0) == 0);
+  for (auto& x : fs::recursive_directory_iterator{directory})
+    REQUIRE(::lchown(x.path().c_str(), user, 0) == 0);
+  REQUIRE(::syscall(SYS_setresuid, -1, user, -1) == 0);
+}
+
+as_ordinary_user::~as_ordinary_user() {
+  if (was_root_)
+    ::syscall(SYS_setresuid, -1, 0, -1);
 }
 
 void put_file(const fs::path& path, const std::string& content) {

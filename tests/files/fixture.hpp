@@ -114,4 +114,18 @@ inline bool is_root() {
   return ::geteuid() == 0;
 }
 
+/// Takes root's powers over files from this thread and those it starts, and gives `directory` with
+/// all in it to the user that remains. Nothing for an ordinary user, who has none.
+class as_ordinary_user {
+public:
+  explicit as_ordinary_user(const std::filesystem::path& directory);
+  ~as_ordinary_user();
+
+  as_ordinary_user(const as_ordinary_user&) = delete;
+  as_ordinary_user& operator=(const as_ordinary_user&) = delete;
+
+private:
+  bool was_root_;
+};
+
 } // namespace corral::guest::test

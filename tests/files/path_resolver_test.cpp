@@ -57,7 +57,7 @@ TEST_CASE_FIXTURE(sandbox, "links that stay inside their mount are followed") {
   fs::create_symlink("../real/a.txt", at("deep/up"));
   fs::create_symlink("/mnt/user-data/workspace/real", at("absolute"));
   fs::create_symlink("link/../real/./a.txt", at("winding"));
-  fs::create_symlink("../../deep/x", at("deep/x/y/loop"));
+  fs::create_symlink("../../x", at("deep/x/y/loop"));
   for (auto path : {"link/a.txt", "deep/up", "absolute/a.txt", "winding"})
     CHECK(read(path).content == "content");
   CHECK(read("deep/x/y/loop/y/loop/y/b.txt").content == "deep");
@@ -177,6 +177,7 @@ TEST_CASE_FIXTURE(sandbox, "a directory swapped for a link at full speed never l
     CHECK((got.ok() || got.code() == "permission_denied" || got.code() == "busy"));
     served += got.ok() ? 1 : 0;
     auto put_it = write("dir/file", "inside");
+    CAPTURE(put_it.message());
     CHECK((put_it.ok() || put_it.code() == "permission_denied" || put_it.code() == "busy"));
     CHECK(list("dir").content.find("outside") == std::string::npos);
     CHECK(grep(".", "outside").lines().empty());

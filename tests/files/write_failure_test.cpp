@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(sandbox,
   CHECK(names() == strings{"appended", "linked", "other", "replaced"});
 }
 
-TEST_CASE_FIXTURE(sandbox, "a full file system is no_space and leaves the old content"
+TEST_CASE_FIXTURE(sandbox, "as root: a full file system is no_space and leaves the old content"
                                * doctest::skip(!small_file_system("64k"))) {
   // Some pages for content beside what a test puts there.
   auto root = std::make_shared<unique_fd>(small_file_system("256k"));
@@ -159,15 +159,14 @@ TEST_CASE_FIXTURE(sandbox, "a full file system is no_space and leaves the old co
   CHECK(write("/mnt/small/a", std::string(100'000, 'n')).ok());
 }
 
-TEST_CASE_FIXTURE(sandbox, "a guest that ends midway leaves nothing behind") {
-  // A file without a name goes with its last descriptor: there is none to be seen while the content
-  // comes in.
+TEST_CASE_FIXTURE(sandbox, "content has no name while it comes in, so a kill leaves nothing") {
   put("a", "old");
   auto in = std::make_shared<scripted_payload>();
   in->pieces = {std::string(100'000, 'n')};
   in->before_end = [&] { CHECK(names() == strings{"a"}); };
   CHECK(call(op::write_file, fields{}.set("path", "a"), in, std::make_shared<recording_writer>())
             .ok());
+  CHECK(get("a").size() == 100'000);
 }
 
 TEST_CASE_FIXTURE(sandbox,

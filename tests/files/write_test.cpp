@@ -138,8 +138,9 @@ TEST_CASE_FIXTURE(sandbox, "without O_TMPFILE a temporary name is used and goes 
   CHECK(names() == strings{"a", "b"});
 }
 
-TEST_CASE_FIXTURE(sandbox, "a set-group-id directory gives its group, and a file keeps its bits"
-                               * doctest::skip(!is_root())) {
+TEST_CASE_FIXTURE(sandbox,
+                  "as root: a set-group-id directory gives its group, and a file keeps its bits"
+                      * doctest::skip(!is_root())) {
   fs::create_directory(at("shared"));
   REQUIRE(::chown(at("shared").c_str(), 0, 4242) == 0);
   REQUIRE(::chmod(at("shared").c_str(), 02770) == 0);
@@ -155,8 +156,8 @@ TEST_CASE_FIXTURE(sandbox, "a set-group-id directory gives its group, and a file
   CHECK((status_of(at("a")).st_mode & 07777) == 02755);
 }
 
-TEST_CASE_FIXTURE(sandbox,
-                  "a file of another owner is written in place" * doctest::skip(!is_root())) {
+TEST_CASE_FIXTURE(sandbox, "as root: a file of another owner is written in place"
+                               * doctest::skip(!is_root())) {
   put("a", "old, and longer than the new");
   REQUIRE(::chown(at("a").c_str(), 4242, 4242) == 0);
   auto before = status_of(at("a"));
@@ -167,21 +168,23 @@ TEST_CASE_FIXTURE(sandbox,
   CHECK(get("a") == "new");
 }
 
-TEST_CASE_FIXTURE(sandbox, "a directory that takes no new files: what is in it is written in place"
-                               * doctest::skip(is_root())) {
-  put("d/a", "old");
+TEST_CASE_FIXTURE(sandbox, "what lies in a directory that takes no new files is written in place") {
+  put("d/a", "old, and longer than the new");
+  as_ordinary_user user{home.path()};
   fs::permissions(at("d"), fs::perms{0555});
   CHECK(write("d/a", "new").ok());
   CHECK(write("d/b", "x").code() == "permission_denied");
-  fs::permissions(at("d"), fs::perms{0755});
   CHECK(get("d/a") == "new");
+  fs::permissions(at("d"), fs::perms{0755});
 }
 
-TEST_CASE_FIXTURE(sandbox,
-                  "a file without write permission is not replaced" * doctest::skip(is_root())) {
+TEST_CASE_FIXTURE(sandbox, "a file without write permission is not replaced") {
   put("a", "old");
+  as_ordinary_user user{home.path()};
   fs::permissions(at("a"), fs::perms{0444});
-  CHECK(write("a", "new").code() == "permission_denied");
+  for (auto append : {false, true})
+    CHECK(write("a", "new", append).code() == "permission_denied");
+  CHECK(replace("a", "old", "new").code() == "permission_denied");
   CHECK(get("a") == "old");
 }
 
