@@ -2,6 +2,7 @@
 
 #include "messages/wire/ops.hpp"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::string_view stream_names[] = {"stdout", "stderr"};
 constexpr size_t most_keys_told = 256;
+constexpr size_t large_output = 256 * 1024;
+constexpr std::chrono::milliseconds trim_after{100};
 
 error invalid(const std::string& text) {
   return {errc::invalid_request, "exec: " + text, {}};
@@ -221,6 +224,8 @@ void exec_service::finish(result<shell_outcome> x) {
   kept.outcome.set("timeout_ms", ended.timeout.count());
   for (auto& to : ended.waiters)
     send_(to.re, compose(to, kept));
+  if (kept.size() > large_output)
+    trim_timer_ = loop_.after(trim_after, [] { ::malloc_trim(0); });
   if (ended.key.empty())
     return;
   keys_.finish(ended.key, std::move(kept), loop_.now());

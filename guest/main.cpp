@@ -52,6 +52,7 @@ int serve(guest_options options) {
   auto secret = take_secret(options.secret);
   close_descriptors_except({options.uploads.get(), options.connected.get()});
   harden_process();
+  keep_heap_small();
   event_loop loop;
   shell_session session{loop, settings_for_shell(options)};
   loop.on_child_exit([&] { session.reap(); });
