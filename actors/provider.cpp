@@ -114,7 +114,7 @@ void provider_state::make_room(const std::string& id, std::vector<std::string> b
 }
 
 void provider_state::overflow(slot& x) {
-  if (settings_.overflow == overflow_policy::reject
+  if (settings_.overflow == when_full::reject
       || table_.occupied() > settings_.max_sandboxes)
     return no_room(x);
   tell("burst", x, fields{}.set("replicas", settings_.replicas));
@@ -449,18 +449,21 @@ caf::result<fields_ptr> provider_state::destroy_for(const std::string& id, const
   auto unsettled = x.state != phase::ready;
   if (unsettled || (!force && leases_.held_by_others(x.id, client)))
     return to_caf(in_use);
-  x.purge = purge;
   auto promise = self_->make_response_promise<fields_ptr>();
   if (force) {
+    x.purge = purge;
     x.destroyers.push_back(promise);
     self_->send(x.actor, kill_atom::value);
     destroy(x, "destroyed");
     return promise;
   }
-  retire(x, time_point::max(), [this, id = x.id, promise, in_use](const retirement& answer) mutable {
+  retire(x, time_point::max(), [this, id = x.id, promise, in_use, purge](const retirement& answer) mutable {
     auto x = table_.find(id);
-    if (!x || !answer.retired)
-      return promise.deliver(to_caf(in_use));
+    if (!x || !answer.retired) {
+      promise.deliver(to_caf(in_use));
+      return;
+    }
+    x->purge = purge;
     x->destroyers.push_back(promise);
     destroy(*x, "destroyed");
   });

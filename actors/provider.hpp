@@ -15,7 +15,7 @@
 namespace corral {
 
 /// What to do when a pool is at `replicas` and nothing is warm.
-enum class overflow_policy : uint8_t {
+enum class when_full : uint8_t {
   burst, ///< Create all the same and say so, up to `max_sandboxes`.
   reject,
 };
@@ -24,7 +24,7 @@ struct provider_settings {
   std::string pool = "default";
   size_t replicas = 64;
   size_t max_sandboxes = 256;
-  overflow_policy overflow = overflow_policy::burst;
+  when_full overflow = when_full::burst;
   duration idle_timeout = std::chrono::seconds{600};      ///< 0: never.
   duration lease_idle_timeout = std::chrono::hours{4};    ///< 0: never.
   duration connect_limit = std::chrono::seconds{60};      ///< From the start to the guest's hello.

@@ -98,11 +98,11 @@ void sandbox_state::cancel(ticket_id ticket, ticket_id target, const answer_sink
   if (target == 0)
     target = queue_.running_exec().value_or(0);
   auto i = works_.find(target);
-  if (i == works_.end() || i->second.what->spec->id != op::exec) {
-    fields none;
-    return reply(sink, ticket, make_reply(none.set("cancelled", false)));
-  }
-  i->second.cancels.emplace_back(ticket, sink);
+  auto known = i != works_.end() && (ticket == 0 || i->second.what->spec->id == op::exec);
+  if (!known)
+    return ticket != 0 ? reply(sink, ticket, make_reply(fields{}.set("cancelled", false))) : void();
+  if (ticket != 0)
+    i->second.cancels.emplace_back(ticket, sink);
   if (queue_.remove(target))
     return finish(target, cancelled_before_start(in_ms(now() - i->second.submitted)));
   message x;

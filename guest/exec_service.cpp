@@ -1,5 +1,7 @@
 #include "guest/exec_service.hpp"
 
+#include "messages/wire/names.hpp"
+
 #include "messages/wire/ops.hpp"
 
 #include <malloc.h>

@@ -48,18 +48,32 @@ exec_service::settings settings_from(const fields& limits) {
   return x;
 }
 
+file_settings settings_for_files(const guest_options& options,
+                                 std::shared_ptr<const unique_fd> uploads, const fields& limits) {
+  file_settings x;
+  x.workspace = options.workspace;
+  x.mounts = standard_mounts(std::move(uploads));
+  if (auto bytes = limits.integer("transfer_max_bytes"); bytes && *bytes >= 0)
+    x.transfer_max_bytes = static_cast<uint64_t>(*bytes);
+  return x;
+}
+
 int serve(guest_options options) {
   auto secret = take_secret(options.secret);
   close_descriptors_except({options.uploads.get(), options.connected.get()});
   harden_process();
   keep_heap_small();
   event_loop loop;
+  auto uploads =
+      options.uploads ? std::make_shared<const unique_fd>(std::move(options.uploads)) : nullptr;
+  std::optional<file_service> files; // Once the daemon has told its limits.
   shell_session session{loop, settings_for_shell(options)};
   loop.on_child_exit([&] { session.reap(); });
 
   daemon_link* wire = nullptr;
-  outbox out{[&](std::string head, blob payload) { wire->write(std::move(head), std::move(payload)); },
-             [&] { return wire->writable(); }};
+  outbox out{
+      [&](std::string head, blob payload) { wire->write(std::move(head), std::move(payload)); },
+      [&] { return wire->writable(); }};
   exec_service execs{loop, session, [&](int64_t re, message x) { out.send(re, x); }};
   dispatcher requests{loop, execs, out};
   daemon_link link{loop,
@@ -72,7 +86,12 @@ int serve(guest_options options) {
                           .set("running", execs.running())
                           .set("keys", execs.keys());
                     },
-                    [&](const fields& limits) { execs.configure(settings_from(limits)); },
+                    [&](const fields& limits) {
+                      execs.configure(settings_from(limits));
+                      if (!files)
+                        requests.serve_files(
+                            files.emplace(settings_for_files(options, uploads, limits)));
+                    },
                     [&] { loop.stop(); }}};
   wire = &link;
   if (auto started = session.start(); !started)

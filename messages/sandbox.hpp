@@ -68,7 +68,8 @@ using answer_sink = caf::typed_actor<
 using sandbox_actor = caf::typed_actor<
   // Queues or starts a request; every one is answered through the sink, exactly once.
   caf::reacts_to<submit_atom, submission, answer_sink>,
-  // Cancels the request `target` (0: the running exec); answered as `ticket` when it has ended.
+  // Cancels the exec `target` (0: the running one); answered as `ticket` when it has ended. As ticket 0
+  // the bridge itself cancels any request whose client can't be served any more.
   caf::reacts_to<cancel_atom, ticket_id, ticket_id, answer_sink>,
   // Bytes for the stdin of the exec `target`, or its end; answered as `ticket`.
   caf::reacts_to<send_atom, ticket_id, ticket_id, message_ptr, answer_sink>,
