@@ -3,6 +3,7 @@
 #include "tests/guest/guest_driver.hpp"
 
 #include <csignal>
+#include <thread>
 
 using namespace corral;
 using namespace corral::guest;
@@ -199,7 +200,8 @@ TEST_SUITE("corral-guest: exec") {
   }
 
   TEST_CASE_FIXTURE(greeted, "an unacknowledged stream stops at its window, and goes on after an ack") {
-    auto re = exec("head -c 1000000 /dev/zero; read x; echo end", fields{}.set("stream", true).set("stdin_open", true));
+    auto re = exec("head -c 1000000 /dev/zero; touch flooded; read x; echo end",
+                   fields{}.set("stream", true).set("stdin_open", true));
     size_t bytes = 0;
     int64_t last = -1;
     while (bytes < 256 * 1024) {
@@ -208,7 +210,8 @@ TEST_SUITE("corral-guest: exec") {
       last = x.header.integer("seq").value_or(last);
     }
     CHECK(bytes == 256 * 1024);
-    // The reply to a ping shows that what came before has been taken.
+    while (!std::filesystem::exists(work() + "/flooded"))
+      std::this_thread::yield();
     send(fields{}.set("op", "ack").set("re", re).set("seq", last));
     message line{fields{}.set("op", "input").set("target", re), {}};
     line.add_part("stdin", blob::copy_of("go\n"));
