@@ -1,5 +1,6 @@
 // corral-guest: the agent inside a sandbox.
 
+#include "guest/files/file_service.hpp"
 #include "guest/link.hpp"
 #include "guest/options.hpp"
 #include "guest/process_setup.hpp"
@@ -9,6 +10,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 namespace corral::guest {
 
