@@ -129,7 +129,8 @@ result<shell_command> exec_service::parse(const message& request) const {
     return tl::unexpected{invalid("a command can't have NUL bytes; pass them by stdin or a file")};
   auto timeout = request.header.integer("timeout_ms").value_or(settings_.timeout.count());
   if (timeout < 1 || timeout > max_timeout_ms)
-    return tl::unexpected{invalid("timeout_ms must be from 1 to " + std::to_string(max_timeout_ms))};
+    return tl::unexpected{
+        invalid("timeout_ms must be from 1 to " + std::to_string(max_timeout_ms))};
   x.timeout = std::chrono::milliseconds{timeout};
   auto scope = parse_scope(request.header, session_.workspace());
   if (!scope)
@@ -264,8 +265,9 @@ void exec_service::arm_expiry() {
 void exec_service::input(int64_t re, const message& request) {
   auto target = request.header.integer("target").value_or(0);
   auto bytes = request.parts.empty() ? blob{} : request.parts.front().data;
-  auto served = run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(),
-                                    [&](auto& w) { return w.re == target; });
+  auto served = run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(), [&](auto& w) {
+                  return w.re == target;
+                });
   auto accepted = served ? session_.feed(bytes.view(), request.header.flag("eof").value_or(false))
                          : std::nullopt;
   if (!accepted)
@@ -274,8 +276,9 @@ void exec_service::input(int64_t re, const message& request) {
 }
 
 void exec_service::cancel(int64_t re) {
-  if (run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(),
-                          [&](auto& w) { return w.re == re; }))
+  if (run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(), [&](auto& w) {
+        return w.re == re;
+      }))
     session_.cancel();
 }
 

@@ -28,7 +28,8 @@ public:
   static constexpr const char* secret = "0123456789abcdef0123456789abcdef";
 
   /// Starts a guest that dials our socket, and accepts it without a word.
-  explicit guest_driver(std::vector<std::string> more = {}) : dir_{*temp_dir::make("corral-guest-program")} {
+  explicit guest_driver(std::vector<std::string> more = {})
+      : dir_{*temp_dir::make("corral-guest-program")} {
     std::filesystem::create_directory(work());
     listener_ = std::move(*listen_unix(dir_.path() / "socket", 0600));
     int ends[2];
@@ -37,8 +38,17 @@ public:
     REQUIRE(::write(write.get(), secret, 32) == 32);
     write.reset();
     spawn_options options;
-    options.argv = {CORRAL_GUEST_PROGRAM, "--socket", dir_.path() / "socket", "--id", "box",
-                    "--shell-dir", dir_.path() / "control", "--workspace", work(), "--secret-fd", "5"};
+    options.argv = {CORRAL_GUEST_PROGRAM,
+                    "--socket",
+                    dir_.path() / "socket",
+                    "--id",
+                    "box",
+                    "--shell-dir",
+                    dir_.path() / "control",
+                    "--workspace",
+                    work(),
+                    "--secret-fd",
+                    "5"};
     options.argv.insert(options.argv.end(), more.begin(), more.end());
     options.environment = {"PATH=/usr/bin:/bin", "HOME=" + work()};
     options.descriptors = {{read.get(), 5}};

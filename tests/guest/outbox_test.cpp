@@ -67,8 +67,9 @@ TEST_SUITE("outbox") {
   }
 
   TEST_CASE_FIXTURE(fixture, "the last frame of a reply in pieces waits for its trailer") {
-    out.begin(1, make_reply().header.set("parts", std::vector<std::pair<std::string, uint64_t>>{
-                                                      {"content", 4}}),
+    out.begin(1,
+              make_reply().header.set(
+                  "parts", std::vector<std::pair<std::string, uint64_t>>{{"content", 4}}),
               4, nullptr);
     out.push(1, blob::copy_of("ab"));
     out.push(1, blob::copy_of("cd"));
@@ -95,7 +96,8 @@ TEST_SUITE("operation call") {
     bool done = false;
 
     std::shared_ptr<operation_call> call(uint64_t total, std::chrono::milliseconds timeout = 10s) {
-      return std::make_shared<operation_call>(loop, out, 7, total, timeout, [this] { done = true; });
+      return std::make_shared<operation_call>(loop, out, 7, total, timeout,
+                                              [this] { done = true; });
     }
   };
 
@@ -149,11 +151,14 @@ TEST_SUITE("operation call") {
     constexpr size_t pieces = 40;
     std::atomic<size_t> written = 0;
     std::thread worker{[&] {
-      x->begin(fields{}.set("ok", true).set(
-                   "parts", std::vector<std::pair<std::string, uint64_t>>{
-                                {"content", pieces * max_frame_payload}}),
+      x->begin(fields{}
+                   .set("ok", true)
+                   .set("parts",
+                        std::vector<std::pair<std::string, uint64_t>>{
+                            {"content", pieces * max_frame_payload}}),
                pieces * max_frame_payload);
-      for (size_t i = 0; i < pieces && x->write(blob::take(std::string(max_frame_payload, 'x'))); ++i)
+      for (size_t i = 0; i < pieces && x->write(blob::take(std::string(max_frame_payload, 'x')));
+           ++i)
         ++written;
       x->end(fields{}.set("sha256", "f00"));
     }};

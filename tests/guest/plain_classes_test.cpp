@@ -76,20 +76,20 @@ TEST_SUITE("process table") {
     return result;
   }
 
-  TEST_CASE("a command's processes are those born since, below the shell or orphaned to the guest") {
+  TEST_CASE(
+      "a command's processes are those born since, below the shell or orphaned to the guest") {
     process_table table{{{guest, 0, 'S', 1},
                          {shell, guest, 'S', 5},
-                         {10, shell, 'S', 100},  // Its own child
-                         {11, 10, 'S', 101},     // and grandchild.
-                         {12, guest, 'S', 102},  // An orphan.
-                         {13, shell, 'Z', 103},  // Has ended.
-                         {20, shell, 'S', 50},   // A job of an earlier command
-                         {21, 20, 'S', 104},     // and its new worker.
-                         {30, 99, 'S', 105}}};   // Not below the guest.
+                         {10, shell, 'S', 100}, // Its own child
+                         {11, 10, 'S', 101},    // and grandchild.
+                         {12, guest, 'S', 102}, // An orphan.
+                         {13, shell, 'Z', 103}, // Has ended.
+                         {20, shell, 'S', 50},  // A job of an earlier command
+                         {21, 20, 'S', 104},    // and its new worker.
+                         {30, 99, 'S', 105}}};  // Not below the guest.
     CHECK(pids(processes_since(table, birth_line{100}, guest, shell))
           == std::vector<pid_t>{10, 11, 12});
-    CHECK(pids(descendants_of(table, guest))
-          == std::vector<pid_t>{shell, 10, 11, 12, 20, 21});
+    CHECK(pids(descendants_of(table, guest)) == std::vector<pid_t>{shell, 10, 11, 12, 20, 21});
   }
 
   TEST_CASE("in the tick of the line, those seen before it are earlier ones") {
@@ -151,7 +151,10 @@ TEST_SUITE("status parser") {
   TEST_CASE("a directory without end is given up") {
     status_parser x;
     x.expect("abcd");
-    CHECK_FALSE(x.feed(std::string("abcd\0" "0\0", 7) + std::string(200'000, 'x')));
+    CHECK_FALSE(x.feed(std::string("abcd\0"
+                                   "0\0",
+                                   7)
+                       + std::string(200'000, 'x')));
     CHECK(x.feed(report("abcd", "3", "/"))->exit_code == 3);
   }
 }

@@ -34,7 +34,8 @@ TEST_SUITE("corral-guest: the link") {
     CHECK(hello.texts("keys")->empty());
   }
 
-  TEST_CASE_FIXTURE(guest_driver, "a daemon that doesn't know the secret is left, and dialled again") {
+  TEST_CASE_FIXTURE(guest_driver,
+                    "a daemon that doesn't know the secret is left, and dialled again") {
     greet("ffffffffffffffffffffffffffffffff");
     CHECK(is_closed());
     accept();
@@ -55,7 +56,8 @@ TEST_SUITE("corral-guest: the link") {
     run("export KEPT=1");
     for (std::string bytes :
          {encode_frame_head("no json", 0), encode_frame_head("{}", 0),
-          std::string("\xff\xff\xff\xff\0\0\0\0", 8), encode_frame_head(R"({"op":"exec","re":-1})", 0),
+          std::string("\xff\xff\xff\xff\0\0\0\0", 8),
+          encode_frame_head(R"({"op":"exec","re":-1})", 0),
           encode_frame_head(R"({"op":"exec","re":900,"parts":[["command",5]]})", 2) + "ab",
           encode_frame_head(R"({"op":"exec","re":901,"parts":7})", 0)}) {
       CAPTURE(bytes);
@@ -137,7 +139,8 @@ TEST_SUITE("corral-guest: exec") {
   }
 
   TEST_CASE_FIXTURE(greeted, "env and cwd hold for their exec") {
-    auto r = run("echo $A; pwd", fields{}.set("env", fields{}.set("A", "x y")).set("cwd", "/usr/lib"));
+    auto r =
+        run("echo $A; pwd", fields{}.set("env", fields{}.set("A", "x y")).set("cwd", "/usr/lib"));
     CHECK(text_of(r, "stdout") == "x y\n/usr/lib\n");
     CHECK(text_of(run("echo [$A]; pwd"), "stdout") == "[]\n" + work() + "\n");
   }
@@ -199,7 +202,8 @@ TEST_SUITE("corral-guest: exec") {
     CHECK(text_of(r, "stdout") == out);
   }
 
-  TEST_CASE_FIXTURE(greeted, "an unacknowledged stream stops at its window, and goes on after an ack") {
+  TEST_CASE_FIXTURE(greeted,
+                    "an unacknowledged stream stops at its window, and goes on after an ack") {
     auto re = exec("head -c 1000000 /dev/zero; touch flooded; read x; echo end",
                    fields{}.set("stream", true).set("stdin_open", true));
     size_t bytes = 0;
@@ -260,7 +264,8 @@ TEST_SUITE("corral-guest: exec") {
     guest_driver x;
     x.greet(guest_driver::secret, fields{}.set("max_output_chars", 100));
     CHECK(text_of(x.run("seq 1 1000"), "output").size() == 100);
-    CHECK(text_of(x.run("seq 1 1000", fields{}.set("max_output_chars", 0)), "output").size() == 3893);
+    CHECK(text_of(x.run("seq 1 1000", fields{}.set("max_output_chars", 0)), "output").size()
+          == 3893);
   }
 }
 
@@ -284,7 +289,8 @@ TEST_SUITE("corral-guest: keys") {
     CHECK(text_of(reply(second), "stdout") == "once\n");
   }
 
-  TEST_CASE_FIXTURE(greeted, "a running keyed exec outlives the connection and is joined by its key") {
+  TEST_CASE_FIXTURE(greeted,
+                    "a running keyed exec outlives the connection and is joined by its key") {
     auto key = fields{}.set("key", "k3");
     exec("until test -e go; do sleep 0.01; done; echo done", key);
     drop();

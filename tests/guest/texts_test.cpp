@@ -22,11 +22,9 @@ TEST_SUITE("the text an agent is shown") {
     const auto half = "Command timed out after 0.5 seconds" + notice;
     const auto after = "some\n\n" + half;
     for (auto& [out, err, end, text] :
-         {row{"", "", {}, "(no output)"},
-          row{"hi\n", "", {}, "hi\n"},
+         {row{"", "", {}, "(no output)"}, row{"hi\n", "", {}, "hi\n"},
           row{"hi\n", "", {3, false, false, 0ms}, "hi\n\nExit Code: 3"},
-          row{"", "", {3, false, false, 0ms}, "\nExit Code: 3"},
-          row{"", "err\n", {}, "err\n"},
+          row{"", "", {3, false, false, 0ms}, "\nExit Code: 3"}, row{"", "err\n", {}, "err\n"},
           row{"", "err\n", {2, false, false, 0ms}, "err\n\nExit Code: 2"},
           row{"out\n", "err\n", {}, "out\n\nStd Error:\nerr\n"},
           row{"", "", {-9, false, false, 0ms}, "\nExit Code: -9"},
@@ -75,7 +73,8 @@ TEST_SUITE("the text an agent is shown") {
 
   TEST_CASE("replaces what is not UTF-8, one mark for the longest start of a sequence") {
     const std::string mark = "\xef\xbf\xbd";
-    CHECK(to_valid_utf8("h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80") == "h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80");
+    CHECK(to_valid_utf8("h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80")
+          == "h\xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80");
     CHECK(to_valid_utf8("a\xe2\x98") == "a" + mark);
     CHECK(to_valid_utf8("\xe2\x98z") == mark + "z");
     CHECK(to_valid_utf8("\xc0\x80") == mark + mark);
@@ -103,10 +102,8 @@ TEST_SUITE("texts for bash") {
   }
 
   TEST_CASE("a command runs as one group, after its first line has set the mark") {
-    CHECK(command_text(paths, "echo a", 0, false)
-          == "9>|/run/c/mark || return 1\n{ echo a\n\n}\n");
-    CHECK(command_text(paths, "# nothing", 0, false)
-          == "9>|/run/c/mark || return 1\n{ :\n\n}\n");
+    CHECK(command_text(paths, "echo a", 0, false) == "9>|/run/c/mark || return 1\n{ echo a\n\n}\n");
+    CHECK(command_text(paths, "# nothing", 0, false) == "9>|/run/c/mark || return 1\n{ :\n\n}\n");
     CHECK(command_text(paths, "x", 7, true)
           == "\\. /run/c/enter || return\n9>|/run/c/mark || return 1; \\. /run/c/rc 7\n{ x\n\n}\n");
   }
