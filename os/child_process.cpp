@@ -104,7 +104,10 @@ os_result<child_process> child_process::spawn(const spawn_options& options) {
                                environment.data());
   if (failure != 0)
     return os_failure(failure, "start", options.argv[0]);
-  return child_process{pid, open_pidfd(pid)};
+  child_process child{pid, open_pidfd(pid)};
+  if (!child.pidfd_) // Without it nobody could wait for this child: it ends with `child`.
+    return last_os_error("open process", options.argv[0]);
+  return child;
 }
 
 child_process::child_process(child_process&& other) noexcept

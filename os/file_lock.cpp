@@ -18,6 +18,9 @@ os_result<unique_fd> open_and_lock(const std::filesystem::path& path, int operat
   while (::flock(fd.get(), operation) != 0)
     if (errno != EINTR)
       return last_os_error("lock", path.native());
+  // What an earlier holder said of itself no longer holds.
+  if (::ftruncate(fd.get(), 0) != 0)
+    return last_os_error("truncate lock file", path.native());
   return fd;
 }
 

@@ -20,6 +20,11 @@ os_result<sockaddr_un> address_of(const std::filesystem::path& path) {
   return result;
 }
 
+bool holds_socket(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
 } // namespace
 
 os_result<unique_fd> listen_unix(const std::filesystem::path& path, mode_t mode, uid_t uid,
@@ -30,7 +35,8 @@ os_result<unique_fd> listen_unix(const std::filesystem::path& path, mode_t mode,
   unique_fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (!fd)
     return last_os_error("create socket");
-  ::unlink(path.c_str());
+  if (holds_socket(path))
+    ::unlink(path.c_str());
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&*address), sizeof *address) != 0)
     return last_os_error("bind", path.native());
   if ((uid != static_cast<uid_t>(-1) || gid != static_cast<gid_t>(-1))

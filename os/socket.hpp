@@ -11,7 +11,8 @@
 namespace corral {
 
 /// Listens on a stream socket at `path`, replacing a stale one, with the given mode and owner
-/// (-1: unchanged). The path must be under 108 bytes (ENAMETOOLONG).
+/// (-1: unchanged). The path must be under 108 bytes (ENAMETOOLONG); anything there that is not a
+/// socket stays (EADDRINUSE).
 os_result<unique_fd> listen_unix(const std::filesystem::path& path, mode_t mode, uid_t uid = -1,
                                  gid_t gid = -1);
 

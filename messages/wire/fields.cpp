@@ -129,7 +129,8 @@ std::optional<bool> fields::flag(std::string_view name) const {
 
 std::optional<fields> fields::object(std::string_view name) const {
   auto x = find(name);
-  return x && x->is_object() ? std::optional{fields{json{*x}}} : std::nullopt;
+  // Parentheses: in braces nlohmann makes an array of one element of it.
+  return x && x->is_object() ? std::optional{fields{json(*x)}} : std::nullopt;
 }
 
 std::optional<std::vector<std::string>> fields::texts(std::string_view name) const {

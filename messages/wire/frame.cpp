@@ -40,6 +40,8 @@ void frame_decoder::feed(blob bytes) {
 }
 
 result<std::optional<frame>> frame_decoder::next() {
+  if (fault_)
+    return tl::unexpected{*fault_};
   if (!lengths_) {
     if (buffered_ < frame_prefix_bytes)
       return std::nullopt;
@@ -48,16 +50,23 @@ result<std::optional<frame>> frame_decoder::next() {
   }
   auto [header_size, payload_size] = *lengths_;
   if (header_size > fields::max_bytes)
-    return bad_frame("a header of " + std::to_string(header_size) + " bytes");
+    return fail("a header of " + std::to_string(header_size) + " bytes");
   if (payload_size > max_frame_payload)
-    return bad_frame("a payload of " + std::to_string(payload_size) + " bytes");
+    return fail("a payload of " + std::to_string(payload_size) + " bytes");
   if (buffered_ < size_t{header_size} + payload_size)
     return std::nullopt;
   lengths_.reset();
   auto header = fields::parse(gather(header_size).view());
   if (!header)
-    return bad_frame("the header is " + header.error());
+    return fail("the header is " + header.error());
   return frame{std::move(*header), gather(payload_size)};
+}
+
+tl::unexpected<error> frame_decoder::fail(std::string text) {
+  auto failed = bad_frame(std::move(text));
+  fault_ = failed.value();
+  lengths_.reset();
+  return failed;
 }
 
 size_t frame_decoder::missing() const {
@@ -87,7 +96,8 @@ frame_sender::frame_sender(int64_t re, const message& x)
   std::vector<std::pair<std::string, uint64_t>> sizes;
   for (auto& p : x.parts)
     sizes.emplace_back(p.name, p.data.size());
-  if (!sizes.empty())
+  auto named = !(sizes.size() == 1 && sizes.front().first.empty());
+  if (!sizes.empty() && named)
     first_header_.set("parts", sizes);
   for (auto& p : x.parts)
     push(p.data);
@@ -130,29 +140,37 @@ std::optional<std::pair<std::string, blob>> frame_sender::next() {
   return std::pair{encode_frame_head(header.dump(), allowed), join(taken)};
 }
 
+result<void> frame_assembler::start(fields header) {
+  auto total = stated_total(header);
+  if (!total || *total > limit_)
+    return bad_frame(total ? "a message of " + std::to_string(*total) + " bytes"
+                           : "parts must be a list of [name, bytes]");
+  if (header.has("parts"))
+    total_ = total;
+  header_ = std::move(header);
+  return {};
+}
+
 result<std::optional<message>> frame_assembler::add(frame x) {
   auto more = has_more(x.header);
+  if (header_ && !more && x.header.flag("ok") == false)
+    return message::cut(std::move(x.header), x.payload);
+  if (header_ && more && x.payload.empty())
+    return bad_frame("it brings nothing and promises more");
   if (!header_) {
-    auto total = stated_total(x.header);
-    if (!total || *total > limit_)
-      return bad_frame(total ? "a message of " + std::to_string(*total) + " bytes"
-                             : "parts must be a list of [name, bytes]");
-    total_ = *total;
-    header_ = std::move(x.header);
-  } else {
+    if (auto started = start(std::move(x.header)); !started)
+      return tl::unexpected{started.error()};
+  } else if (!more) {
     header_->merge(x.header.erase("parts"));
   }
   received_ += x.payload.size();
-  if (received_ > total_ || (!more && received_ < total_))
+  if (received_ > total_.value_or(limit_) || (!more && received_ < total_.value_or(0)))
     return bad_frame("its payload is not what its parts state");
   pieces_.push_back(std::move(x.payload));
   if (more)
     return std::nullopt;
   header_->erase("more");
-  auto whole = message::cut(std::move(*header_), join(pieces_));
-  if (!whole)
-    return tl::unexpected{whole.error()};
-  return std::optional{std::move(*whole)};
+  return message::cut(std::move(*header_), join(pieces_));
 }
 
 bool has_more(const fields& header) {

@@ -40,9 +40,12 @@ public:
 private:
   blob gather(size_t count);
 
+  tl::unexpected<error> fail(std::string text);
+
   std::deque<blob> pieces_;
   size_t buffered_ = 0;
   std::optional<std::pair<uint32_t, uint32_t>> lengths_; // Header and payload, once known.
+  std::optional<error> fault_;
 };
 
 /// Sends one message as frames of at most `max_frame_payload` within the credit that the receiver
@@ -88,14 +91,19 @@ class frame_assembler {
 public:
   explicit frame_assembler(size_t limit = max_payload_bytes) : limit_{limit} {}
 
-  /// Takes the next frame of this message: the message once it is complete. `invalid_request` if
-  /// the payload exceeds the limit or the totals that the first frame stated.
+  /// Takes the next frame of this message: the message once it is complete. Of a later frame's
+  /// header only the last one's counts, so that a peer can't make this grow without sending what it
+  /// stated. A last frame that says `ok: false` is the whole message: its sender failed on the way.
+  /// `invalid_request` if the payload exceeds the limit or is not what the first frame's `parts`
+  /// state; without `parts` it may be any size within the limit.
   result<std::optional<message>> add(frame x);
 
 private:
+  result<void> start(fields header);
+
   size_t limit_;
   std::optional<fields> header_;
-  uint64_t total_ = 0;
+  std::optional<uint64_t> total_; // Nothing if the first frame has no `parts`.
   uint64_t received_ = 0;
   std::vector<blob> pieces_;
 };

@@ -71,6 +71,9 @@ result<message> message::cut(fields header, const blob& payload) {
   auto sizes = x.header.sizes("parts");
   if (!sizes)
     return malformed("parts must be a list of [name, bytes]");
+  if (sizes->size() > max_parts)
+    return malformed(std::to_string(sizes->size()) + " parts; at most "
+                     + std::to_string(max_parts));
   size_t offset = 0;
   for (auto& [name, size] : *sizes) {
     if (name.empty())

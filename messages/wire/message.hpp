@@ -15,6 +15,8 @@ namespace corral {
 
 constexpr size_t max_payload_bytes = 16 * 1024 * 1024; ///< Of one ZeroMQ message.
 
+constexpr size_t max_parts = 16; ///< Of one message; no op has more than three.
+
 struct part {
   std::string name;
   blob data;

@@ -124,8 +124,6 @@ constexpr op_spec specs[] = {
     {op::ack, "ack", no_target, false, false, false, false, ack_fields, {}},
 };
 
-constexpr std::string_view target_fields[] = {"sandbox", "thread", "user", "pool"};
-
 std::string quoted(std::string_view x) {
   constexpr size_t shown = 64;
   std::string result = "\"";
@@ -285,8 +283,9 @@ result<target> take_target(const op_spec& spec, fields& x) {
                              : "the field \"sandbox\" is missing");
   if (!to.sandbox.empty() && !to.thread.empty())
     return invalid(spec, "give either \"thread\" or \"sandbox\", not both");
-  for (auto field : target_fields)
-    x.erase(field);
+  x.erase("sandbox");
+  if (spec.target == target_kind::any)
+    x.erase("thread").erase("user").erase("pool");
   return to;
 }
 
