@@ -5,7 +5,9 @@
 #include "actors/reaper.hpp"
 #include "actors/sandbox.hpp"
 #include "apps/daemon_log.hpp"
-#include "bridge/bridge_thread.hpp"
+#include "bridge/bridge.hpp"
+#include "bridge/hosted.hpp"
+#include "bridge/loop_thread.hpp"
 #include "os/file_lock.hpp"
 #include "os/files.hpp"
 #include "os/random.hpp"
@@ -101,7 +103,7 @@ namespace_settings settings_of(const config& x, const pool_config& pool) {
 
 fields guest_limits_of(const config& x, const pool_config& pool) {
   fields limits;
-  limits.set("bash_output_max_chars", pool.bash_output_max_chars);
+  limits.set("max_output_chars", pool.bash_output_max_chars);
   limits.set("transfer_max_bytes", x.transfer_max_bytes);
   limits.set("result_ttl_ms", pool.guest.result_ttl.count()).set("keys", pool.guest.keys);
   return limits.set("result_memory", pool.guest.result_memory);
@@ -121,21 +123,23 @@ provider_settings provider_settings_of(const pool_config& pool) {
   return s;
 }
 
-sandbox_factory make_sandboxes(caf::actor_system& sys, const config& x, const pool_config& pool) {
+sandbox_factory make_sandboxes(caf::actor_system& sys, caf::execution_unit& unit, const config& x,
+                               const pool_config& pool) {
   auto limits = guest_limits_of(x, pool);
   sandbox_settings settings;
   settings.queue.waiting = pool.sandbox_queue;
   settings.defaults.exec_timeout_ms = pool.exec_timeout.count();
-  return [&sys, limits, settings](const endpoint_ptr& where, const provider_actor& owner) mutable {
+  return [&sys, &unit, limits, settings](const endpoint_ptr& where,
+                                         const provider_actor& owner) mutable {
     settings.id = where->id;
     link_factory make_link = [&sys, where, limits](sandbox_actor owner) {
       return caf::actor_cast<link_actor>(
-        sys.middleman().spawn_broker(guest_link, where, limits, owner));
+          sys.middleman().spawn_broker(guest_link, where, limits, owner));
     };
     ready_callback ready = [owner, id = where->id](int64_t session) {
       caf::anon_send(owner, up_atom::value, id, session);
     };
-    return sys.spawn(sandbox, settings, make_link, ready);
+    return spawn_on(sys, unit, sandbox, settings, make_link, ready);
   };
 }
 
@@ -172,6 +176,15 @@ void end_with(caf::actor_system& sys, const caf::strong_actor_ptr& vital, std::s
   });
 }
 
+/// Ends actors and waits until they have.
+void end(caf::actor_system& sys, const std::vector<caf::strong_actor_ptr>& actors) {
+  caf::scoped_actor self{sys};
+  for (auto& x : actors) {
+    self->send_exit(x, caf::exit_reason::user_shutdown);
+    self->wait_for(x);
+  }
+}
+
 sigset_t ending_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -194,8 +207,8 @@ void drain(caf::actor_system& sys, const bridge_actor& bridge, const provider_ac
         caf::anon_send(provider, drain_atom::value, duration::zero());
   }};
   self->request(provider, caf::infinite, drain_atom::value, duration{limit})
-    .receive([](caf::ok_atom) {},
-             [](caf::error& x) { spdlog::error("drain failed: {}", caf::to_string(x)); });
+      .receive([](caf::ok_atom) {},
+               [](caf::error& x) { spdlog::error("drain failed: {}", caf::to_string(x)); });
   done = true;
   waits.join();
 }
@@ -217,33 +230,34 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   cfg.set("scheduler.policy", caf::atom("sharing"));
   cfg.set("middleman.max-consecutive-reads", size_t{4});
   caf::actor_system sys{cfg};
+  std::unique_ptr<loop_thread> edge;
+  try {
+    edge = std::make_unique<loop_thread>(sys, zmq_loop::settings{"ipc://" + x.socket});
+  } catch (const zmq::error_t& e) {
+    return failed{"cannot listen on " + x.socket + ": " + e.what()};
+  }
+  if (auto reachable = make_socket_reachable(x); !reachable)
+    return failed{reachable.error()};
   worker_factory make_worker = [&sys, backend] {
     return sys.spawn<caf::detached>(backend_worker, backend);
   };
-  auto provider = sys.spawn(corral::provider, provider_settings_of(pool),
-                            provider_parts{make_worker, make_sandboxes(sys, x, pool), log_event});
+  auto provider =
+      spawn_on(sys, edge->unit(), corral::provider, provider_settings_of(pool),
+               provider_parts{make_worker, make_sandboxes(sys, edge->unit(), x, pool), log_event});
+  auto bridge =
+      start_bridge(sys, *edge, bridge_settings_of(x, pool, backend->traits()), provider, log_event);
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider");
+  end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(bridge), "bridge");
   auto clock = sys.spawn(reaper, provider, duration{pool.reap_interval});
-  {
-    std::unique_ptr<bridge_thread> edge;
-    try {
-      edge = std::make_unique<bridge_thread>(sys, zmq_loop::settings{"ipc://" + x.socket},
-                                             bridge_settings_of(x, pool, backend->traits()),
-                                             provider, log_event);
-    } catch (const zmq::error_t& e) {
-      return failed{"cannot listen on " + x.socket + ": " + e.what()};
-    }
-    if (auto reachable = make_socket_reachable(x); !reachable)
-      return failed{reachable.error()};
-    spdlog::info("corrald {} serves pool {} ({}) on ipc://{}", CORRAL_VERSION, pool.name,
-                 backend->traits().kind, x.socket);
-    auto signals = ending_signals();
-    int signal = 0;
-    ::sigwait(&signals, &signal);
-    drain(sys, edge->actor(), provider, x.drain_timeout);
-  }
-  caf::anon_send_exit(clock, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(provider, caf::exit_reason::user_shutdown);
+  spdlog::info("corrald {} serves pool {} ({}) on ipc://{}", CORRAL_VERSION, pool.name,
+               backend->traits().kind, x.socket);
+  auto signals = ending_signals();
+  int signal = 0;
+  ::sigwait(&signals, &signal);
+  drain(sys, bridge, provider, x.drain_timeout);
+  end(sys, {caf::actor_cast<caf::strong_actor_ptr>(clock),
+            caf::actor_cast<caf::strong_actor_ptr>(bridge),
+            caf::actor_cast<caf::strong_actor_ptr>(provider)});
   std::error_code ignored;
   fs::remove(x.socket, ignored);
   spdlog::info("corrald has ended");
