@@ -17,7 +17,7 @@ namespace corral {
 namespace jail {
 class sandbox_maker;
 struct trouble;
-}
+} // namespace jail
 
 /// Sandboxes made of Linux namespaces by bubblewrap. docs/security.md says what they hold.
 class namespace_backend : public sandbox_backend {

@@ -27,10 +27,10 @@ constexpr auto kill_limit = 10s;
 constexpr auto cgroup_limit = 5s;
 constexpr auto purge_limit = 10s;
 
-cgroup_tree open_cgroups(const namespace_settings& settings, std::string instance) {
+cgroup_tree open_cgroups(const namespace_settings& settings, const std::string& instance) {
   auto hierarchies = parse_hierarchies(read_small_file("/proc/self/mountinfo").value_or(""),
                                        read_small_file("/proc/self/cgroup").value_or(""));
-  return cgroup_tree{find_cgroup_roots(hierarchies), std::move(instance), settings.limits};
+  return cgroup_tree{find_cgroup_roots(hierarchies, "corral-" + instance), settings.limits};
 }
 
 std::string settings_digest(const namespace_settings& settings, const root_layout& layout) {
@@ -163,15 +163,15 @@ attempt<made_sandbox> sandbox_maker::make(const sandbox_spec& spec, const payloa
 
 /// The record comes first: whatever exists of a sandbox, its record does too.
 attempt<made_sandbox> sandbox_maker::assemble(const sandbox_spec& spec,
-                                             const payload& program) const {
+                                              const payload& program) const {
   std::optional<launcher> starting;
   auto undo = [&](tl::unexpected<trouble> why) {
     auto ours = starting ? std::optional{starting->take()} : std::nullopt;
     static_cast<void>(unmake(spec.id, false, ours ? &*ours : nullptr));
     return why;
   };
-  sandbox_record record{spec.id, settings_.pool,  spec.who, spec.anonymous, 0,
-                        {},      {},              random_hex(16), digest_};
+  sandbox_record record{spec.id, settings_.pool, spec.who, spec.anonymous, 0, {},
+                        {},      random_hex(16), digest_};
   if (auto written = records_.write(record); !written)
     return undo(failed("record", written.error()));
   auto tree = dirs_.prepare(spec);
@@ -260,7 +260,7 @@ attempt<void> sandbox_maker::add_sources(launch_plan& plan, bwrap_descriptors& f
 }
 
 attempt<void> sandbox_maker::start(launcher& starting, sandbox_record& record,
-                                  const guest_link& link, const payload& program) const {
+                                   const guest_link& link, const payload& program) const {
   auto deadline = clock::now() + settings_.start_timeout;
   record.outer = starting.outer();
   if (auto written = records_.write(record); !written)
