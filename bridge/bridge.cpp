@@ -1,5 +1,7 @@
 #include "bridge/bridge.hpp"
 
+#include "bridge/loop_thread.hpp"
+
 #include <caf/send.hpp>
 
 namespace corral {
@@ -10,8 +12,8 @@ constexpr auto silence_check = std::chrono::seconds{1};
 
 int64_t unix_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
-           std::chrono::system_clock::now().time_since_epoch())
-    .count();
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 error provider_failed() {
@@ -20,66 +22,42 @@ error provider_failed() {
 
 } // namespace
 
-void loop_unit::exec_later(caf::resumable* x) {
-  {
-    std::lock_guard guard{mutex_};
-    queue_.push_back(x);
-  }
-  loop_.wake();
-}
-
-void loop_unit::run_queued() {
-  std::deque<caf::resumable*> due;
-  {
-    std::lock_guard guard{mutex_};
-    due.swap(queue_);
-  }
-  constexpr size_t messages_a_turn = 256;
-  for (auto x : due)
-    switch (x->resume(this, messages_a_turn)) {
-    case caf::resumable::resume_later:
-      exec_later(x);
-      break;
-    default:
-      caf::intrusive_ptr_release(x);
-    }
-}
-
-bridge::bridge(caf::actor_config& cfg, zmq_loop& loop, loop_unit& unit, bridge_settings settings,
+bridge::bridge(caf::actor_config& cfg, zmq_loop& loop, bridge_settings settings,
                provider_actor provider, bridge_observer observe)
-  : bridge_actor::base{cfg},
-    loop_{loop},
-    unit_{unit},
-    settings_{std::move(settings)},
-    provider_{std::move(provider)},
-    observe_{std::move(observe)},
-    open_{{settings_.max_requests, settings_.client_request_bytes}} {}
+    : super{cfg}, loop_{loop}, settings_{std::move(settings)}, provider_{std::move(provider)},
+      observe_{std::move(observe)}, open_{
+                                        {settings_.max_requests, settings_.client_request_bytes}} {}
 
-void bridge::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
-  bridge_actor::base::enqueue(std::move(what), &unit_);
-}
-
-void bridge::enqueue(caf::strong_actor_ptr sender, caf::message_id mid, caf::message content,
-                     caf::execution_unit*) {
-  bridge_actor::base::enqueue(std::move(sender), mid, std::move(content), &unit_);
+bridge_actor start_bridge(caf::actor_system& sys, loop_thread& thread, bridge_settings settings,
+                          provider_actor provider, bridge_observer observe) {
+  caf::actor_config cfg{&thread.unit()};
+  auto actor = sys.spawn_class<bridge, caf::no_spawn_options>(
+      cfg, std::ref(thread.loop()), std::move(settings), std::move(provider), std::move(observe));
+  auto& impl = *static_cast<bridge*>(caf::actor_cast<caf::abstract_actor*>(actor));
+  thread.start(
+      {[&impl](auto routing_id, auto frames) { impl.receive(routing_id, std::move(frames)); },
+       {},
+       [&impl](uint64_t tag, uint64_t bytes) { impl.taken(tag, bytes); }});
+  return actor;
 }
 
 bridge::behavior_type bridge::make_behavior() {
   set_down_handler([this](caf::down_msg& x) { ended(x); });
   delayed_send(this, silence_check, tick_atom::value);
   return {
-    [this](answer_atom, ticket_id ticket, const message_ptr& x) { answer(ticket, *x); },
-    [this](data_atom, ticket_id ticket, const message_ptr& x) { event(ticket, x); },
-    [this](retired_atom, ticket_id ticket) { reroute(ticket); },
-    [this](drain_atom) { draining_ = true; },
-    [this](tick_atom) { look_for_silent_clients(); },
+      [this](answer_atom, ticket_id ticket, const message_ptr& x) { answer(ticket, *x); },
+      [this](data_atom, ticket_id ticket, const message_ptr& x) { event(ticket, x); },
+      [this](retired_atom, ticket_id ticket) { reroute(ticket); },
+      [this](drain_atom) { draining_ = true; },
+      [this](tick_atom) { look_for_silent_clients(); },
   };
 }
 
-// -- arrival ----------------------------------------------------------------------------------------
+// -- arrival
+// ----------------------------------------------------------------------------------------
 
 void bridge::receive(const std::string& routing_id, std::vector<zmq::message_t> frames) {
-  this->caf::local_actor::context(&unit_);
+  super::context(&unit());
   admit(routing_id, read_frames(std::move(frames)));
 }
 
@@ -98,14 +76,15 @@ void bridge::admit(const std::string& routing_id, arrival x) {
   if (!x.what->spec->has_reply)
     return without_reply(client.key, *x.what);
   auto what = std::make_shared<const corral::request>(std::move(*x.what));
-  context c{routing_id, x.from_req_socket, what, {}, {}, now(), 0, 0, 0};
-  auto [verdict, ticket]
-    = open_.add({client.key, what->id, what->body.payload_size(), std::move(c)});
+  call c{routing_id, x.from_req_socket, what, {}, {}, now(), 0, 0, 0};
+  auto [verdict, ticket] =
+      open_.add({client.key, what->id, what->body.payload_size(), std::move(c)});
   if (verdict == requests::admission::ok)
     return serve(ticket);
-  auto why = verdict == requests::admission::duplicate
-               ? error{errc::invalid_request, "a request with this id is in flight already", {}}
-               : error{errc::queue_full, "too many requests are open; wait for their replies", {}};
+  auto why =
+      verdict == requests::admission::duplicate
+          ? error{errc::invalid_request, "a request with this id is in flight already", {}}
+          : error{errc::queue_full, "too many requests are open; wait for their replies", {}};
   auto reply = make_reply(why);
   reply.header.set("re", what->id);
   send(routing_id, x.from_req_socket, std::move(reply));
@@ -119,8 +98,7 @@ void bridge::serve(ticket_id ticket) {
   case op::hello:
     return hello(ticket);
   case op::ping:
-    return answer(ticket,
-                  make_reply(fields{}.set("boot", settings_.boot).set("now", unix_ms())));
+    return answer(ticket, make_reply(fields{}.set("boot", settings_.boot).set("now", unix_ms())));
   case op::acquire:
     return acquire(ticket);
   case op::get:
@@ -161,7 +139,7 @@ bool bridge::refused(ticket_id ticket) {
   if (size > settings_.transfer_max_bytes) {
     answer(ticket, error{errc::file_too_large,
                          "a transfer is limited to " + std::to_string(settings_.transfer_max_bytes)
-                           + " bytes",
+                             + " bytes",
                          fields{}.set("limit", settings_.transfer_max_bytes)});
     return true;
   }
@@ -179,12 +157,14 @@ void bridge::without_reply(const std::string& client, const corral::request& r) 
     super::send(c.sandbox, credit_atom::value, ticket, uint64_t{0}, *r.body.header.integer("seq"));
 }
 
-// -- requests that the bridge or the provider answers -----------------------------------------------
+// -- requests that the bridge or the provider answers
+// -----------------------------------------------
 
 template <class... Ts>
 void bridge::ask_provider(ticket_id ticket, Ts&&... xs) {
   request(provider_, caf::infinite, std::forward<Ts>(xs)...)
-    .then([this, ticket](const fields_ptr& x) { answer(ticket, make_reply(*x)); },
+      .then(
+          [this, ticket](const fields_ptr& x) { answer(ticket, make_reply(*x)); },
           [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
 }
 
@@ -210,19 +190,19 @@ void bridge::acquire(ticket_id ticket) {
                       e.client,
                       client && client_registry::may_lease(*client)};
   request(provider_, caf::infinite, acquire_atom::value, order)
-    .then(
-      [this, ticket, order](const grant& g) {
-        if (!order.who.thread.empty())
-          remember("t:" + g.who.user + ":" + g.who.thread, g.sandbox);
-        remember("s:" + g.id, g.sandbox);
-        fields x;
-        x.set("sandbox", g.id).set("origin", g.origin).set("session", g.session);
-        x.set("provider", settings_.provider_kind).set("capabilities", settings_.capabilities);
-        if (!g.lease.empty())
-          x.set("lease", g.lease);
-        answer(ticket, make_reply(x));
-      },
-      [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+      .then(
+          [this, ticket, order](const grant& g) {
+            if (!order.who.thread.empty())
+              remember("t:" + g.who.user + ":" + g.who.thread, g.sandbox);
+            remember("s:" + g.id, g.sandbox);
+            fields x;
+            x.set("sandbox", g.id).set("origin", g.origin).set("session", g.session);
+            x.set("provider", settings_.provider_kind).set("capabilities", settings_.capabilities);
+            if (!g.lease.empty())
+              x.set("lease", g.lease);
+            answer(ticket, make_reply(x));
+          },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
 }
 
 void bridge::release(ticket_id ticket) {
@@ -232,7 +212,8 @@ void bridge::release(ticket_id ticket) {
     return ask_provider(ticket, release_atom::value, e.client);
   if (!h.has("sandbox"))
     return answer(ticket, error{errc::invalid_request,
-                                "release: give \"sandbox\" and \"lease\", or \"all\": true", {}});
+                                "release: give \"sandbox\" and \"lease\", or \"all\": true",
+                                {}});
   ask_provider(ticket, release_atom::value, e.client, *h.text("sandbox"),
                h.text("lease").value_or(""));
 }
@@ -253,24 +234,24 @@ void bridge::list(ticket_id ticket) {
   auto& h = open_.find(ticket)->context.what->body.header;
   request(provider_, caf::infinite, list_atom::value, h.text("state").value_or(""),
           h.text("user").value_or(""))
-    .then(
-      [this, ticket](const std::vector<fields>& rows) {
-        std::string lines;
-        for (auto& x : rows)
-          lines.append(x.dump()).append("\n");
-        auto reply = make_reply(fields{}.set("count", rows.size()));
-        answer(ticket, reply.add_part("results", blob::take(std::move(lines))));
-      },
-      [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+      .then(
+          [this, ticket](const std::vector<fields>& rows) {
+            std::string lines;
+            for (auto& x : rows)
+              lines.append(x.dump()).append("\n");
+            auto reply = make_reply(fields{}.set("count", rows.size()));
+            answer(ticket, reply.add_part("results", blob::take(std::move(lines))));
+          },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
 }
 
 void bridge::stats(ticket_id ticket) {
   request(provider_, caf::infinite, stats_atom::value)
-    .then(
-      [this, ticket](const fields_ptr& pool) {
-        answer(ticket, make_reply(counters().set("pools", std::vector<fields>{*pool})));
-      },
-      [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+      .then(
+          [this, ticket](const fields_ptr& pool) {
+            answer(ticket, make_reply(counters().set("pools", std::vector<fields>{*pool})));
+          },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
 }
 
 fields bridge::counters() const {

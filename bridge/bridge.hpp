@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bridge/client_registry.hpp"
+#include "bridge/hosted.hpp"
 #include "bridge/latency.hpp"
 #include "bridge/open_requests.hpp"
 #include "bridge/wire_edge.hpp"
@@ -8,10 +9,8 @@
 #include "messages/provider.hpp"
 #include "messages/wire/frame.hpp"
 
-#include <caf/execution_unit.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
-#include <deque>
 #include <map>
 #include <set>
 
@@ -19,18 +18,18 @@ namespace corral {
 
 /// The edge between ZeroMQ and the actors. Beside the answers it takes:
 using bridge_actor = answer_sink::extend<
-  // Answers all but pings, cancels and input with shutting_down from now on.
-  caf::reacts_to<drain_atom>,
-  // INTERNAL: time to look for clients that have gone silent.
-  caf::reacts_to<tick_atom>>;
+    // Answers all but pings, cancels and input with shutting_down from now on.
+    caf::reacts_to<drain_atom>,
+    // INTERNAL: time to look for clients that have gone silent.
+    caf::reacts_to<tick_atom>>;
 
 struct bridge_settings {
   std::string pool = "default";
-  std::string provider_kind;  ///< Told to clients, with what it is capable of.
+  std::string provider_kind; ///< Told to clients, with what it is capable of.
   fields capabilities;
-  fields limits;              ///< Told in a hello.
+  fields limits; ///< Told in a hello.
   std::string version;
-  std::string boot;           ///< Another one at every start.
+  std::string boot; ///< Another one at every start.
   size_t max_requests = 4096;
   size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
   size_t client_queue_bytes = 8 * 1024 * 1024;    ///< Replies that a client has not taken yet.
@@ -40,35 +39,18 @@ struct bridge_settings {
 /// Hears what an operator should know: "client forgotten", "malformed message".
 using bridge_observer = std::function<void(std::string_view event, const fields& about)>;
 
-/// Runs actors on the thread that polls: whatever is enqueued wakes the loop.
-class loop_unit : public caf::execution_unit {
-public:
-  loop_unit(caf::actor_system& sys, zmq_loop& loop) : execution_unit{&sys}, loop_{loop} {}
-
-  void exec_later(caf::resumable* x) override;
-
-  /// Runs what is due; on the loop's thread.
-  void run_queued();
-
-private:
-  zmq_loop& loop_;
-  std::mutex mutex_;
-  std::deque<caf::resumable*> queue_;
-};
+class loop_thread;
 
 /// The bridge: a typed actor that lives on the ZeroMQ thread, so that no message changes threads
-/// between the socket and the sandbox's mailbox. Its handlers and `receive` run on that thread alone.
-class bridge : public bridge_actor::base {
+/// between the socket and the sandbox's mailbox. Its handlers and `receive` run on that thread
+/// alone.
+class bridge : public hosted<bridge_actor::base> {
 public:
-  using super = bridge_actor::base;
+  using super = hosted<bridge_actor::base>;
 
-  bridge(caf::actor_config& cfg, zmq_loop& loop, loop_unit& unit, bridge_settings settings,
-         provider_actor provider, bridge_observer observe);
-
-  using caf::abstract_actor::enqueue;
-  void enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) override;
-  void enqueue(caf::strong_actor_ptr sender, caf::message_id mid, caf::message content,
-               caf::execution_unit*) override;
+  /// `cfg.host` is the unit of the loop's thread.
+  bridge(caf::actor_config& cfg, zmq_loop& loop, bridge_settings settings, provider_actor provider,
+         bridge_observer observe);
 
   /// A message from a client. Not a handler: called between them.
   void receive(const std::string& routing_id, std::vector<zmq::message_t> frames);
@@ -80,18 +62,19 @@ protected:
   behavior_type make_behavior() override;
 
 private:
-  struct context {
+  /// What the bridge keeps of a request that is open.
+  struct call {
     std::string routing_id;
     bool from_req_socket = false;
     request_ptr what;
-    sandbox_actor sandbox;      // Once routed.
-    std::string origin;         // Of the sandbox, as an exec's result tells it.
+    sandbox_actor sandbox; // Once routed.
+    std::string origin;    // Of the sandbox, as an exec's result tells it.
     time_point arrived;
     int reroutes = 0;
-    int64_t upload_left = 0;    // Bytes of a streamed write that are still to come.
+    int64_t upload_left = 0; // Bytes of a streamed write that are still to come.
     int64_t upload_seq = 0;
   };
-  using requests = open_requests<context>;
+  using requests = open_requests<call>;
   /// What a target stands for, or who waits to know.
   struct route {
     sandbox_actor sandbox; // Null while it is being resolved.
@@ -140,7 +123,6 @@ private:
   time_point now() const { return const_cast<bridge*>(this)->clock().now(); }
 
   zmq_loop& loop_;
-  loop_unit& unit_;
   bridge_settings settings_;
   provider_actor provider_;
   bridge_observer observe_;
@@ -153,5 +135,9 @@ private:
   uint64_t dropped_ = 0;
   bool draining_ = false;
 };
+
+/// Spawns the bridge on the loop's thread and starts that.
+bridge_actor start_bridge(caf::actor_system& sys, loop_thread& thread, bridge_settings settings,
+                          provider_actor provider, bridge_observer observe);
 
 } // namespace corral

@@ -47,7 +47,7 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
   if (to.sandbox.empty())
     request(provider_, caf::infinite, acquire_atom::value,
             acquire_order{{to.user, to.thread}, {}, false})
-      .then(done, failed);
+        .then(done, failed);
   else
     request(provider_, caf::infinite, find_atom::value, to.sandbox).then(done, failed);
 }
@@ -113,9 +113,8 @@ void bridge::ended(const caf::down_msg& x) {
   for (auto i = routes_.begin(); i != routes_.end();)
     i = i->second.sandbox && i->second.sandbox.address() == x.source ? routes_.erase(i)
                                                                      : std::next(i);
-  auto left = open_.tickets_if([&](auto& e) {
-    return e.context.sandbox && e.context.sandbox.address() == x.source;
-  });
+  auto left = open_.tickets_if(
+      [&](auto& e) { return e.context.sandbox && e.context.sandbox.address() == x.source; });
   for (auto ticket : left)
     if (x.reason == caf::exit_reason::user_shutdown)
       reroute(ticket);
@@ -127,8 +126,8 @@ void bridge::cancel(ticket_id ticket) {
   auto& e = *open_.find(ticket);
   auto& h = e.context.what->body.header;
   if (h.has("sandbox") == h.has("request"))
-    return answer(ticket, error{errc::invalid_request,
-                                "cancel: give either \"request\" or \"sandbox\"", {}});
+    return answer(
+        ticket, error{errc::invalid_request, "cancel: give either \"request\" or \"sandbox\"", {}});
   if (h.has("sandbox"))
     return route_request(ticket);
   auto target = open_.find(e.client, *h.text("request"));
@@ -141,7 +140,7 @@ void bridge::cancel(ticket_id ticket) {
   // Not yet with a sandbox: it will never start.
   if (is_exec)
     answer(target, cancelled_before_start(std::chrono::duration_cast<std::chrono::milliseconds>(
-                     now() - found->context.arrived)));
+                       now() - found->context.arrived)));
   answer(ticket, make_reply(fields{}.set("cancelled", is_exec)));
 }
 
@@ -153,7 +152,7 @@ void bridge::input(ticket_id ticket) {
     return answer(ticket, error{errc::invalid_request, "input: no such exec is running", {}});
   e.context.sandbox = found->context.sandbox;
   super::send(e.context.sandbox, send_atom::value, ticket, target,
-             message_ptr{e.context.what, &e.context.what->body}, answer_sink{this});
+              message_ptr{e.context.what, &e.context.what->body}, answer_sink{this});
 }
 
 void bridge::upload(ticket_id ticket, const corral::request& r) {
@@ -162,16 +161,18 @@ void bridge::upload(ticket_id ticket, const corral::request& r) {
   auto size = static_cast<int64_t>(piece.size());
   auto in_order = *r.body.header.integer("seq") == c.upload_seq;
   if (!c.sandbox || !in_order || size > c.upload_left || piece.size() > max_frame_payload)
-    return abandon(ticket, error{errc::invalid_request,
-                                 "data: it must follow credit, in order of seq, in pieces of at most "
-                                 "256 KiB, and add up to the stated size",
-                                 {}});
+    return abandon(ticket,
+                   error{errc::invalid_request,
+                         "data: it must follow credit, in order of seq, in pieces of at most "
+                         "256 KiB, and add up to the stated size",
+                         {}});
   c.upload_left -= size;
   ++c.upload_seq;
   auto last = c.upload_left == 0;
   if (r.body.header.flag("eof") == true && !last)
-    return abandon(ticket, error{errc::invalid_request,
-                                 "data: it ended before the stated size was reached", {}});
+    return abandon(
+        ticket,
+        error{errc::invalid_request, "data: it ended before the stated size was reached", {}});
   super::send(c.sandbox, data_atom::value, ticket, piece, last);
 }
 
@@ -184,13 +185,14 @@ void bridge::abandon(ticket_id ticket, const error& why) {
 }
 
 void bridge::taken(ticket_id ticket, uint64_t bytes) {
-  caf::local_actor::context(&unit_);
+  super::context(&unit());
   auto e = open_.find(ticket);
   if (e && e->context.sandbox)
     super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
 }
 
-// -- answers ----------------------------------------------------------------------------------------
+// -- answers
+// ----------------------------------------------------------------------------------------
 
 void bridge::answer(ticket_id ticket, const message& x) {
   auto e = open_.take(ticket);
@@ -216,7 +218,8 @@ void bridge::event(ticket_id ticket, const message_ptr& x) {
   if (c.from_req_socket) {
     if (c.what->spec->file && is_chunk)
       abandon(ticket, error{errc::file_too_large,
-                            "a reply of that size goes to DEALER sockets only; ask for a range", {}});
+                            "a reply of that size goes to DEALER sockets only; ask for a range",
+                            {}});
     return; // A REQ socket takes one message a request.
   }
   auto copy = *x;
@@ -230,8 +233,9 @@ void bridge::send(const std::string& routing_id, bool delimiter, message x, uint
     return;
   if (client->account->queued > settings_.client_queue_bytes) {
     client->forgotten = true;
-    observe_("client forgotten", fields{}.set("client", client->name).set(
-                                   "queued_bytes", client->account->queued.load()));
+    observe_(
+        "client forgotten",
+        fields{}.set("client", client->name).set("queued_bytes", client->account->queued.load()));
     return;
   }
   auto header = x.encode_header();

@@ -29,7 +29,6 @@ public:
   void check_pool(const pool_config& pool) {
     auto prefix = "pools." + pool.name + ".";
     check_at_most(prefix, "replicas", pool.replicas, "max_sandboxes", pool.max_sandboxes);
-    check_at_most(prefix, "max_per_user", pool.max_per_user, "max_sandboxes", pool.max_sandboxes);
     check_uids(pool, prefix);
     check_result_memory(pool, prefix);
     check_exists(prefix + "rootfs", pool.rootfs);

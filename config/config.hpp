@@ -70,7 +70,6 @@ struct pool_config {
   backend_kind use = backend_kind::namespaces;
   uint64_t replicas = 64;
   uint64_t max_sandboxes = 0; ///< 0 only before load_config: 4 x replicas.
-  uint64_t max_per_user = 0;  ///< 0 only before load_config: replicas.
   overflow_policy overflow = overflow_policy::burst;
   std::chrono::milliseconds idle_timeout = std::chrono::seconds{600};   ///< 0 is off.
   std::chrono::milliseconds lease_idle_timeout = std::chrono::hours{4}; ///< 0 is off.

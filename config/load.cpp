@@ -1,8 +1,8 @@
 #include "config/load.hpp"
 
 #include "config/loaded.hpp"
-#include "config/nearest.hpp"
 #include "config/option.hpp"
+#include "messages/wire/names.hpp"
 
 #include <algorithm>
 
@@ -118,7 +118,7 @@ private:
     if (pools.keys.size() > 1)
       fail(*sources_.file, pools.items[1].line, "pools",
            "expected one pool, found a second one: " + quoted_for_message(pools.keys[1]));
-    if (!is_pool_name(name))
+    if (!is_valid_name(name))
       return fail(*sources_.file, pools.items[0].line, "pools",
                   "expected a name of 1 to 64 letters, digits, _ and -, found "
                       + quoted_for_message(name));

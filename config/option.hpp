@@ -5,6 +5,7 @@
 #include "config/config.hpp"
 #include "config/config_error.hpp"
 #include "config/yaml_node.hpp"
+#include "messages/wire/names.hpp"
 
 #include <functional>
 #include <optional>
@@ -121,11 +122,5 @@ yaml_node mounts_node(const std::vector<mount_config>& x);
 void set_environment(std::map<std::string, std::string>& x, const yaml_node& node,
                      const value_context& context);
 yaml_node environment_node(const std::map<std::string, std::string>& x);
-
-/// [A-Za-z_][A-Za-z0-9_]*
-bool is_environment_name(std::string_view text);
-
-/// [A-Za-z0-9_-]{1,64}
-bool is_pool_name(std::string_view text);
 
 } // namespace corral

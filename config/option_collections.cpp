@@ -1,7 +1,7 @@
 // The two options that are no scalars: mounts and environment.
 
-#include "config/nearest.hpp"
 #include "config/option.hpp"
+#include "messages/wire/names.hpp"
 
 namespace corral {
 

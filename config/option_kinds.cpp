@@ -123,18 +123,4 @@ value_kind<uid_range> range_of_uids() {
 
 } // namespace kinds
 
-bool is_environment_name(std::string_view text) {
-  constexpr std::string_view letters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-  return !text.empty() && text.find_first_not_of(letters) == std::string_view::npos
-         && (text.front() < '0' || text.front() > '9');
-}
-
-bool is_pool_name(std::string_view text) {
-  constexpr std::string_view letters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789-";
-  return !text.empty() && text.size() <= 64
-         && text.find_first_not_of(letters) == std::string_view::npos;
-}
-
 } // namespace corral

@@ -139,8 +139,6 @@ std::vector<option> pool_rows() {
                    "The hard limit that a burst ends at, at least replicas. By default "
                    "4 x replicas.",
                    "256")),
-      row("max_per_user", at(&P::max_per_user), whole_number(1, 1'000'000),
-          "Sandboxes of one user, at most max_sandboxes. By default replicas.", "64"),
       formerly("overflow_policy",
                row("overflow", at(&P::overflow),
                    choice<overflow_policy>(

@@ -1,5 +1,6 @@
 #include "providers/namespace/maker.hpp"
 
+#include "messages/wire/names.hpp"
 #include "messages/wire/ops.hpp"
 #include "os/files.hpp"
 #include "os/random.hpp"

@@ -1,6 +1,7 @@
 #include "providers/namespace/record_store.hpp"
 
 #include "messages/wire/fields.hpp"
+#include "messages/wire/names.hpp"
 #include "messages/wire/ops.hpp"
 #include "os/files.hpp"
 #include "os/random.hpp"

@@ -11,8 +11,6 @@ TEST_CASE("replicas may not exceed max_sandboxes, and the error is where it was 
         == "corral.yaml:3: pools.default.replicas: expected at most max_sandboxes (9), found 10");
   CHECK(errors_of({.yaml = pool_yaml("max_sandboxes: 9")})
         == "corral.yaml:3: pools.default.max_sandboxes: expected at least replicas (64), found 9");
-  CHECK(errors_of({.overrides = {"pool.max_per_user=300"}})
-        == "command line: pool.max_per_user: expected at most max_sandboxes (256), found 300");
 }
 
 TEST_CASE("no check speaks of a value that is wrong already") {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "config/nearest.hpp"
+#include "messages/wire/names.hpp"
 #include "tests/config/support.hpp"
 
 #include <algorithm>

@@ -20,7 +20,6 @@ TEST_CASE("without a file root gets system directories and one pool of defaults"
   CHECK(x.pools[0].name == "default");
   CHECK(x.pools[0].replicas == 64);
   CHECK(x.pools[0].max_sandboxes == 256);
-  CHECK(x.pools[0].max_per_user == 64);
 }
 
 TEST_CASE("a user's directories are below home and the session's runtime directory") {
@@ -59,7 +58,6 @@ TEST_CASE("the file sets options of the daemon, of a pool and of its groups") {
   CHECK(pool.limits.cpus == 0.5);
   CHECK(pool.environment == std::map<std::string, std::string>{{"A", "1"}, {"B", "x y"}});
   CHECK(pool.max_sandboxes == 32);
-  CHECK(pool.max_per_user == 8);
 }
 
 TEST_CASE("mappings that are left empty change nothing") {

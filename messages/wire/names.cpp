@@ -1,9 +1,24 @@
-#include "config/nearest.hpp"
+#include "messages/wire/names.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 namespace corral {
+
+bool is_valid_name(std::string_view x) {
+  return !x.empty() && x.size() <= 64 && std::all_of(x.begin(), x.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'
+           || c == '-';
+  });
+}
+
+bool is_environment_name(std::string_view x) {
+  return !x.empty() && !(x[0] >= '0' && x[0] <= '9')
+         && std::all_of(x.begin(), x.end(), [](unsigned char c) {
+              return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+                     || c == '_';
+            });
+}
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
