@@ -1,0 +1,25 @@
+"""Client of Corral: isolated sandboxes for AI agents.
+
+    import corral
+
+    with corral.Client() as client, client.acquire("thread-1") as sandbox:
+        print(sandbox.exec("echo hello").output)
+"""
+
+from . import errors
+from .client import Client, default_endpoint
+from .errors import *  # noqa: F401,F403
+from .results import (
+    Chunk,
+    Entry,
+    ExecResult,
+    GlobResult,
+    GrepResult,
+    Lease,
+    Match,
+    ServerInfo,
+)
+from .sandbox import Sandbox
+from .streaming import ExecStream
+
+__version__ = "0.1.0"
