@@ -155,8 +155,12 @@ TEST_CASE_FIXTURE(fixture, "destroy ends one's own sandbox and keeps its data") 
 
 TEST_CASE_FIXTURE(fixture, "destroy with purge takes the data along") {
   acquire("t1");
-  SUBCASE("by itself") { destroy("t1", false, true); }
-  SUBCASE("by force") { destroy("t1", true, true); }
+  SUBCASE("by itself") {
+    destroy("t1", false, true);
+  }
+  SUBCASE("by force") {
+    destroy("t1", true, true);
+  }
   CHECK(backend.purged == std::vector{id_of("t1")});
 }
 
@@ -176,8 +180,12 @@ TEST_CASE_FIXTURE(fixture, "a purge that joins a teardown under way is not forgo
 
 TEST_CASE_FIXTURE(fixture, "destroy of a sandbox that others hold or that works says busy") {
   acquire("t1", "ann");
-  SUBCASE("another's lease") { acquire("t1", "bob"); }
-  SUBCASE("work") { box("t1").in_use = true; }
+  SUBCASE("another's lease") {
+    acquire("t1", "bob");
+  }
+  SUBCASE("work") {
+    box("t1").in_use = true;
+  }
   CHECK(destroy("t1")->code() == errc::busy);
   CHECK(exists("t1"));
   CHECK(state("t1").integer("leases").value() > 0);
@@ -279,8 +287,8 @@ TEST_CASE_FIXTURE(fixture, "rows are listed by state and by user") {
   acquire_for({"eve", "t3"});
   auto rows_of = [&](std::string state, std::string user) {
     std::vector<std::string> threads;
-    for (auto& x :
-         ask<std::vector<fields>>(pool, list_atom::value, state, user)->value())
+    auto rows = ask<std::vector<fields>>(pool, list_atom::value, state, user);
+    for (auto& x : rows->value())
       threads.push_back(x.text("thread").value());
     std::sort(threads.begin(), threads.end());
     return threads;

@@ -41,24 +41,24 @@ struct fake_backend {
   worker::behavior_type behavior(worker::pointer self) {
     ++workers;
     return {
-      [this, self](create_atom, const sandbox_spec& x) -> caf::result<endpoint_ptr, bool> {
-        auto promise = self->make_response_promise<endpoint_ptr, bool>();
-        answer(self, [this, promise, x]() mutable { create(x, promise); });
-        return promise;
-      },
-      [this, self](destroy_atom, const std::string& id, bool purge) -> caf::result<caf::ok_atom> {
-        auto promise = self->make_response_promise<caf::ok_atom>();
-        answer(self, [this, promise, id, purge]() mutable { destroy(id, purge, promise); });
-        return promise;
-      },
-      [this, self](tick_atom) {
-        std::erase_if(due, [self](auto& x) {
-          if (x.first != self)
-            return false;
-          x.second();
-          return true;
-        });
-      },
+        [this, self](create_atom, const sandbox_spec& x) -> caf::result<endpoint_ptr, bool> {
+          auto promise = self->make_response_promise<endpoint_ptr, bool>();
+          answer(self, [this, promise, x]() mutable { create(x, promise); });
+          return promise;
+        },
+        [this, self](destroy_atom, const std::string& id, bool purge) -> caf::result<caf::ok_atom> {
+          auto promise = self->make_response_promise<caf::ok_atom>();
+          answer(self, [this, promise, id, purge]() mutable { destroy(id, purge, promise); });
+          return promise;
+        },
+        [this, self](tick_atom) {
+          std::erase_if(due, [self](auto& x) {
+            if (x.first != self)
+              return false;
+            x.second();
+            return true;
+          });
+        },
     };
   }
 
@@ -120,46 +120,43 @@ struct fake_sandbox {
   void die() { caf::anon_send_exit(actor, caf::exit_reason::remote_link_unreachable); }
   bool ended() const {
     return caf::actor_cast<caf::abstract_actor*>(actor)->getf(
-      caf::abstract_actor::is_terminated_flag);
+        caf::abstract_actor::is_terminated_flag);
   }
 
   sandbox_actor::behavior_type behavior(sandbox_actor::pointer self) {
     return {
-      [](submit_atom, const submission&, const answer_sink&) {},
-      [](cancel_atom, ticket_id, ticket_id, const answer_sink&) {},
-      [](send_atom, ticket_id, ticket_id, const message_ptr&, const answer_sink&) {},
-      [](data_atom, ticket_id, const blob&, bool) {},
-      [](credit_atom, ticket_id, uint64_t, int64_t) {},
-      [this, self](retire_atom, time_point since) -> caf::result<retirement> {
-        ++retire_asks;
-        auto promise = self->make_response_promise<retirement>();
-        answer([this, self, promise, since]() mutable {
-          retired = !in_use && used_at <= since;
-          promise.deliver(
-            retirement{retired, in_use, in_use ? self->clock().now() : used_at});
-        });
-        return promise;
-      },
-      [this, self](probe_atom) -> caf::result<bool> {
-        ++pings;
-        auto promise = self->make_response_promise<bool>();
-        answer([this, promise]() mutable { promise.deliver(answers_pings); });
-        return promise;
-      },
-      [this](inspect_atom) {
-        return sandbox_usage{in_use, 0, in_use ? 1u : 0u, 5, used_at, 3};
-      },
-      [this](drain_atom) { draining = true; },
-      [this, self](kill_atom) {
-        killed = true;
-        self->quit(caf::exit_reason::remote_link_unreachable);
-      },
-      [](up_atom, const fields_ptr&) {},
-      [](answer_atom, const message_ptr&) {},
-      [this](tick_atom, uint64_t) {
-        for (auto& x : std::exchange(held, {}))
-          x();
-      },
+        [](submit_atom, const submission&, const answer_sink&) {},
+        [](cancel_atom, ticket_id, ticket_id, const answer_sink&) {},
+        [](send_atom, ticket_id, ticket_id, const message_ptr&, const answer_sink&) {},
+        [](data_atom, ticket_id, const blob&, bool) {},
+        [](credit_atom, ticket_id, uint64_t, int64_t) {},
+        [this, self](retire_atom, time_point since) -> caf::result<retirement> {
+          ++retire_asks;
+          auto promise = self->make_response_promise<retirement>();
+          answer([this, self, promise, since]() mutable {
+            retired = !in_use && used_at <= since;
+            promise.deliver(retirement{retired, in_use, in_use ? self->clock().now() : used_at});
+          });
+          return promise;
+        },
+        [this, self](probe_atom) -> caf::result<bool> {
+          ++pings;
+          auto promise = self->make_response_promise<bool>();
+          answer([this, promise]() mutable { promise.deliver(answers_pings); });
+          return promise;
+        },
+        [this](inspect_atom) { return sandbox_usage{in_use, 0, in_use ? 1u : 0u, 5, used_at, 3}; },
+        [this](drain_atom) { draining = true; },
+        [this, self](kill_atom) {
+          killed = true;
+          self->quit(caf::exit_reason::remote_link_unreachable);
+        },
+        [](up_atom, const fields_ptr&) {},
+        [](answer_atom, const message_ptr&) {},
+        [this](tick_atom, uint64_t) {
+          for (auto& x : std::exchange(held, {}))
+            x();
+        },
     };
   }
 
@@ -170,8 +167,8 @@ private:
 struct fake_pool : virtual_system {
   fake_backend backend;
   std::map<std::string, std::vector<std::unique_ptr<fake_sandbox>>> sandboxes; ///< By id.
-  std::vector<std::string> events; ///< "created t1".
-  bool guests_answer = true;       ///< Their hello comes at once.
+  std::vector<std::string> events;                                             ///< "created t1".
+  bool guests_answer = true; ///< Their hello comes at once.
   provider_settings settings;
   provider_actor pool;
 
@@ -180,7 +177,7 @@ struct fake_pool : virtual_system {
     provider_parts parts;
     parts.make_worker = [this] {
       return backend_worker_actor{
-        spawn([this](fake_backend::worker::pointer self) { return backend.behavior(self); })};
+          spawn([this](fake_backend::worker::pointer self) { return backend.behavior(self); })};
     };
     parts.make_sandbox = [this](const endpoint_ptr& where, const provider_actor&) {
       auto& all = sandboxes[where->id];
@@ -254,8 +251,8 @@ struct fake_pool : virtual_system {
   fields stats() { return *ask<fields_ptr>(pool, stats_atom::value)->value(); }
   size_t rows() {
     return ask<std::vector<fields>>(pool, list_atom::value, std::string{}, std::string{})
-      ->value()
-      .size();
+        ->value()
+        .size();
   }
   bool exists(const std::string& thread) { return backend.existing.count(id_of(thread)) == 1; }
   size_t told(const std::string& event) const {
