@@ -99,7 +99,7 @@ private:
     bool scoped() const { return !command.scope.empty(); }
   };
 
-  // Starting: shell_session.cpp.
+  // Starting: shell_start.cpp.
   void attempt();
   bool prepare();
   os_result<void> write_files();

@@ -99,8 +99,7 @@ bool namespace_backend::healthy(const std::string& id) {
                 .value_or(false);
 }
 
-std::optional<jail::memory_counters>
-namespace_backend::memory_events(const std::string& id) const {
+std::optional<memory_counters> namespace_backend::memory(const std::string& id) const {
   return maker_->cgroups().memory_events(id);
 }
 

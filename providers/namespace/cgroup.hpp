@@ -2,6 +2,7 @@
 
 #include "os/error.hpp"
 #include "os/unique_fd.hpp"
+#include "providers/contract.hpp"
 #include "providers/namespace/cgroup_roots.hpp"
 #include "providers/namespace/settings.hpp"
 
@@ -12,13 +13,6 @@
 #include <vector>
 
 namespace corral::jail {
-
-/// What the memory controller counted for one sandbox, in bytes but for `kills`.
-struct memory_counters {
-  uint64_t kills = 0; ///< Processes ended by the out-of-memory killer.
-  uint64_t limit = 0;
-  uint64_t peak = 0;
-};
 
 /// The cgroups of all sandboxes of one daemon: one per sandbox in each hierarchy that is of use.
 class cgroup_tree {

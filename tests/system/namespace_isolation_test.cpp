@@ -152,7 +152,8 @@ TEST_CASE_FIXTURE(fixture, "what commands write belongs to the owner and its dat
   sandbox x{*backend};
   x.run("echo text > /mnt/user-data/outputs/report; mkdir /mnt/user-data/outputs/dir");
   auto tree = pool.path() / "data/users/default/threads/t1/user-data";
-  struct stat file {}, tree_stat {};
+  struct stat file {
+  }, tree_stat{};
   REQUIRE(::stat((tree / "outputs/report").c_str(), &file) == 0);
   REQUIRE(::stat(tree.c_str(), &tree_stat) == 0);
   CHECK(file.st_uid == tree_stat.st_uid);
@@ -189,7 +190,7 @@ TEST_CASE_FIXTURE(fixture, "the memory limit ends the command and nothing else")
   sandbox x{*backend};
   CHECK(x.python("x = bytearray(400 << 20)") != 0);
   CHECK(x.run("echo alive").output == "alive\n");
-  auto events = backend->memory_events(x.at().id);
+  auto events = backend->memory(x.at().id);
   REQUIRE(events);
   CHECK(events->kills >= 1);
   CHECK(events->limit == 256u << 20);
