@@ -190,8 +190,8 @@ tl::unexpected<cli_error> usage_error(const CLI::App& app, const CLI::ParseError
 
 } // namespace
 
-cli_result<std::variant<command_line, only_text>>
-parse_command_line(std::vector<std::string> words, bool stdin_is_terminal) {
+cli_result<std::variant<command_line, only_text>> parse_command_line(std::vector<std::string> words,
+                                                                     bool stdin_is_terminal) {
   command_line result;
   given x;
   auto script = cut_command(words);

@@ -120,9 +120,8 @@ TEST_CASE("a daemon that stops answering ends every wait") {
 }
 
 TEST_CASE("a daemon that was restarted meanwhile is told apart by its boot") {
-  fake_daemon daemon{[](const message& x) {
-    return greet(x, x.header.text("op") == "hello" ? "b1" : "b2");
-  }};
+  fake_daemon daemon{
+      [](const message& x) { return greet(x, x.header.text("op") == "hello" ? "b1" : "b2"); }};
   auto client = connect(daemon);
   REQUIRE(client);
   auto reply = client->call(request("exec"));
@@ -170,8 +169,8 @@ TEST_CASE("a download with a hole is an error") {
   })};
   auto client = connect(daemon);
   REQUIRE(client);
-  auto done = download(*client, request("download_file"),
-                       [](auto) -> cli_result<void> { return {}; });
+  auto done =
+      download(*client, request("download_file"), [](auto) -> cli_result<void> { return {}; });
   REQUIRE(!done);
   CHECK(done.error().code == "protocol");
 }
@@ -228,8 +227,8 @@ TEST_CASE("an upload that is refused before any credit ends with the refusal") {
   std::filesystem::resize_file(path, max_payload_bytes + 1);
   auto client = connect(daemon);
   REQUIRE(client);
-  auto done = upload(*client, request("write_file"),
-                     content::open(path, max_payload_bytes + 1).value());
+  auto done =
+      upload(*client, request("write_file"), content::open(path, max_payload_bytes + 1).value());
   REQUIRE(!done);
   CHECK(done.error().code == "read_only");
 }

@@ -28,10 +28,11 @@ bool has(const std::string& text, std::string_view part) {
 } // namespace
 
 TEST_CASE("exec takes its options before -- and the command after it, whatever it looks like") {
-  auto x = std::get<exec_options>(parse({"exec", "-t", "a", "--user", "u", "--pool", "p",
-                                         "--timeout", "10m", "-e", "A=1", "-e", "B=", "--cwd", "/w",
-                                         "--key", "k", "--", "ls", "--json", "exec"})
-                                      .what);
+  auto x =
+      std::get<exec_options>(parse({"exec",      "-t",    "a",  "--user", "u",  "--pool", "p",
+                                    "--timeout", "10m",   "-e", "A=1",    "-e", "B=",     "--cwd",
+                                    "/w",        "--key", "k",  "--",     "ls", "--json", "exec"})
+                                 .what);
   CHECK(x.to.thread == "a");
   CHECK(x.to.user == "u");
   CHECK(x.to.pool == "p");
