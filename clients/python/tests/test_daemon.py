@@ -5,12 +5,11 @@ import io
 import os
 import shutil
 import tempfile
-import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support.real_daemon import CORRALD, RealDaemon, wait_until
+from support.real_daemon import CORRALD, RealDaemon, holds_for, wait_until
 
 import corral
 
@@ -104,7 +103,7 @@ def test_a_timeout_ends_the_command_and_keeps_the_session(sandbox):
 
 def test_a_long_output_is_cut_in_the_middle_for_the_agent(sandbox):
     result = sandbox.exec("head -c 30000 /dev/zero | tr '\\0' x", max_output_chars=20000)
-    assert len(result.output) == 20000
+    assert 19_000 < len(result.output) <= 20_000
     assert "[middle truncated:" in result.output
     assert len(result.stdout) == result.stdout_bytes == 30000
 
@@ -294,35 +293,24 @@ def test_a_borrowed_sandbox_is_made_on_demand_and_parked_after_each_use(client, 
 
 
 def test_heartbeats_keep_a_lease_and_without_a_client_it_ends(daemon, client, thread):
-    with corral.Client(daemon.endpoint, heartbeat=0.2) as other:
+    with corral.Client(daemon.endpoint, heartbeat=0.5) as other:
         id = other.acquire(thread).id
-        beats = threading.Event()
-        assert not beats.wait(1.5)  # Many times the interval: what is tested is that time passes.
-        assert client.get(id)["state"] == "leased"
+        assert holds_for(3, lambda: client.get(id)["state"] == "leased")
     wait_until(lambda: client.get(id)["state"] == "parked", "the end of the lease")
     client.destroy(id, purge=True)
 
 
 def test_a_sandbox_in_use_is_destroyed_only_by_force(client, daemon, thread):
     with corral.Client(daemon.endpoint) as other, other.acquire(thread) as theirs:
-        with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(theirs.exec, "sleep 600")
-            wait_until(lambda: busy(client, theirs.id), "a running command")
-            assert client.get(theirs.id)["state"] == "leased"
-            assert client.destroy(theirs.id, force=True, purge=True)
-            with pytest.raises(corral.SandboxLost) as caught:
-                running.result(30)
-            assert caught.value.details["started"] is True
-            assert not caught.value.retryable
-
-
-def busy(client, id):
-    """True once a plain destroy is refused."""
-    try:
-        client.destroy(id)
-    except corral.Busy:
-        return True
-    return False
+        running = theirs.exec_stream("echo started; sleep 600")
+        assert next(iter(running)).data == b"started\n"
+        with pytest.raises(corral.Busy):
+            client.destroy(theirs.id)
+        assert client.destroy(theirs.id, force=True, purge=True)
+        with pytest.raises(corral.SandboxLost) as caught:
+            running.result()
+        assert caught.value.details["started"] is True
+        assert not caught.value.retryable
 
 
 def test_an_anonymous_sandbox_goes_with_its_release(client):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -20,6 +21,16 @@ def wait_until(condition: Callable[[], object], what: str, timeout: float = 30.0
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout:g} s: {what}"
         threading.Event().wait(0.01)
+
+
+def holds_for(seconds: float, condition: Callable[[], object]) -> bool:
+    """True if it is so whenever asked, for as long."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not condition():
+            return False
+        threading.Event().wait(0.02)
+    return True
 
 
 class RealDaemon:
@@ -44,13 +55,17 @@ class RealDaemon:
             command += ["--set", f"{name}={value}"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        socket = Path(self.root) / "run" / "corral.sock"
         try:
-            wait_until(lambda: self.process.poll() is not None or socket.exists(), "a socket")
+            wait_until(lambda: self.process.poll() is not None or self.listens(), "a socket")
             assert self.process.poll() is None, "corrald ended"
         except AssertionError as fault:
             self.kill()
             raise AssertionError(f"{fault}; its log:\n{self.log.read_text()}") from None
+
+    def listens(self) -> bool:
+        """False for a socket that a killed daemon left behind."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(f"{self.root}/run/corral.sock") == 0
 
     def stop(self) -> None:
         """Ends it as an operator would."""
