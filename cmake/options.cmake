@@ -3,7 +3,6 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 option(CORRAL_WERROR "Treat warnings as errors" OFF)
 set(CORRAL_SANITIZE "" CACHE STRING "address (with undefined), thread, or empty")

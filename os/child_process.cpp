@@ -91,12 +91,17 @@ os_result<child_process> child_process::spawn(const spawn_options& options) {
                      [fd](auto& d) { return d.second == fd; }))
       ::posix_spawn_file_actions_addclose(&tables.actions, fd);
   ::posix_spawn_file_actions_addclosefrom_np(&tables.actions, highest + 1);
+  if (!options.directory.empty())
+    ::posix_spawn_file_actions_addchdir_np(&tables.actions, options.directory.c_str());
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
   ::posix_spawnattr_setsigmask(&tables.attributes, &none);
   ::posix_spawnattr_setsigdefault(&tables.attributes, &all);
-  ::posix_spawnattr_setflags(&tables.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  auto flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+  if (options.new_session)
+    flags |= POSIX_SPAWN_SETSID;
+  ::posix_spawnattr_setflags(&tables.attributes, static_cast<short>(flags));
   auto argv = pointers_to(options.argv);
   auto environment = pointers_to(options.environment);
   pid_t pid = -1;

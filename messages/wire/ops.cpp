@@ -1,5 +1,7 @@
 #include "messages/wire/ops.hpp"
 
+#include "messages/wire/names.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -135,33 +137,12 @@ tl::unexpected<error> invalid(const op_spec& spec, const std::string& text) {
   return failure(errc::invalid_request, std::string{spec.name} + ": " + text);
 }
 
-/// Levenshtein distance, for "did you mean".
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    auto diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      auto replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-std::string suggestion(std::string_view unknown, const std::vector<std::string_view>& known) {
-  if (unknown.size() > 64)
-    return "";
-  std::string_view best;
-  auto least = std::max<size_t>(unknown.size() / 2, 1) + 1;
-  for (auto& x : known)
-    if (auto d = edit_distance(unknown, x); d < least) {
-      best = x;
-      least = d;
-    }
-  return best.empty() ? "" : "; did you mean " + quoted(best) + "?";
+/// "did you mean", if a known word is near enough to be meant.
+std::string suggestion(std::string_view unknown, const std::vector<std::string>& known) {
+  auto best = nearest(unknown, known);
+  auto far =
+      unknown.size() > 64 || edit_distance(unknown, best) > std::max<size_t>(unknown.size() / 2, 1);
+  return best.empty() || far ? "" : "; did you mean " + quoted(best) + "?";
 }
 
 std::string range_of(const field_spec& f, std::string_view unit) {
@@ -216,10 +197,10 @@ std::string fault_of(const field_spec& f, const fields& x) {
   return "";
 }
 
-std::vector<std::string_view> known_fields(const op_spec& spec) {
-  std::vector<std::string_view> result;
+std::vector<std::string> known_fields(const op_spec& spec) {
+  std::vector<std::string> result;
   for (auto& f : spec.fields)
-    result.push_back(f.name);
+    result.emplace_back(f.name);
   if (spec.target != target_kind::none)
     result.push_back("sandbox");
   if (spec.target == target_kind::any)
@@ -312,9 +293,9 @@ result<request> check_request(message x) {
   request r;
   r.spec = find_op(*name);
   if (!r.spec) {
-    std::vector<std::string_view> known;
+    std::vector<std::string> known;
     for (auto& s : specs)
-      known.push_back(s.name);
+      known.emplace_back(s.name);
     return failure(errc::invalid_request, "unknown op " + quoted(*name) + suggestion(*name, known));
   }
   r.id = x.header.text("id").value_or("");
@@ -331,21 +312,6 @@ result<request> check_request(message x) {
     return tl::unexpected{checked.error()};
   r.body = std::move(x);
   return r;
-}
-
-bool is_valid_name(std::string_view x) {
-  return !x.empty() && x.size() <= 64 && std::all_of(x.begin(), x.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'
-           || c == '-';
-  });
-}
-
-bool is_environment_name(std::string_view x) {
-  return !x.empty() && !(x[0] >= '0' && x[0] <= '9')
-         && std::all_of(x.begin(), x.end(), [](unsigned char c) {
-              return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-                     || c == '_';
-            });
 }
 
 } // namespace corral

@@ -111,10 +111,4 @@ constexpr int64_t max_timeout_ms = 24 * 3600 * 1000;
 constexpr int64_t default_exec_timeout_ms = 600'000;
 constexpr int64_t default_file_timeout_ms = 60'000;
 
-/// [A-Za-z0-9_-]{1,64}: what threads, users and pools are called.
-bool is_valid_name(std::string_view x);
-
-/// [A-Za-z_][A-Za-z0-9_]*: what a shell can export.
-bool is_environment_name(std::string_view x);
-
 } // namespace corral

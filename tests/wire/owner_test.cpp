@@ -1,3 +1,4 @@
+#include "messages/wire/names.hpp"
 #include "messages/wire/owner.hpp"
 
 #include "messages/wire/ops.hpp"

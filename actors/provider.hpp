@@ -1,0 +1,127 @@
+#pragma once
+
+#include "actors/deadline_timer.hpp"
+#include "actors/lease_table.hpp"
+#include "actors/sandbox_table.hpp"
+#include "actors/warm_pool.hpp"
+#include "actors/worker_crew.hpp"
+
+#include <caf/result.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <functional>
+
+namespace corral {
+
+/// What to do when a pool is at `replicas` and nothing is warm.
+enum class when_full : uint8_t {
+  burst, ///< Create all the same and say so, up to `max_sandboxes`.
+  reject,
+};
+
+struct provider_settings {
+  std::string pool = "default";
+  size_t replicas = 64;
+  size_t max_sandboxes = 256;
+  when_full overflow = when_full::burst;
+  duration idle_timeout = std::chrono::seconds{600};      ///< 0: never.
+  duration lease_idle_timeout = std::chrono::hours{4};    ///< 0: never.
+  duration connect_limit = std::chrono::seconds{60};      ///< From the start to the guest's hello.
+  duration destroy_retry = std::chrono::seconds{5};       ///< Between attempts that failed.
+  worker_crew::limits crew;
+};
+
+/// Makes the actor of a sandbox that has been started.
+/// It tells the provider with `up` when its guest is there.
+using sandbox_factory = std::function<sandbox_actor(const endpoint_ptr&, const provider_actor&)>;
+
+/// Hears of a sandbox's life: "created", "acquired", "released", "evicted", "reaped", "lost",
+/// "destroyed", "burst" or "failed", with the fields of a log line.
+using lifecycle_observer = std::function<void(std::string_view event, const fields& about)>;
+
+struct provider_parts {
+  worker_factory make_worker;
+  sandbox_factory make_sandbox;
+  lifecycle_observer observe;
+};
+
+class provider_state {
+public:
+  static constexpr const char* name = "provider";
+
+  explicit provider_state(provider_actor::pointer self) : self_{self} {}
+
+  provider_actor::behavior_type make_behavior(provider_settings settings, provider_parts parts);
+
+private:
+  using slot = sandbox_slot;
+  using phase = sandbox_slot::phase;
+  /// Why a sandbox is taken away; also the event that is told.
+  using reason = std::string_view;
+
+  // Acquire.
+  caf::result<grant> acquire(acquire_order order);
+  void begin(slot& x);
+  void make_room(const std::string& id, std::vector<std::string> busy);
+  void overflow(slot& x);
+  void no_room(slot& x);
+  void create(const std::string& id);
+  void created(const std::string& id, result<std::pair<endpoint_ptr, bool>> made);
+  void up(const std::string& id, int64_t session);
+  void probe(slot& x);
+  void ready(slot& x);
+  grant hand_out(slot& x, const acquire_order& order, std::string origin);
+  void fail(slot& x, const error& why);
+  void fail_and_destroy(slot& x, const error& why);
+
+  // The end of a sandbox.
+  void retire(slot& x, time_point unused_since, std::function<void(const retirement&)> then);
+  void destroy(slot& x, reason why);
+  void tear_down(const std::string& id);
+  void torn_down(const std::string& id, const result<void>& gone);
+  void lost(const caf::down_msg& x);
+  void reap();
+  void end_if_unused(slot& x, reason why);
+
+  // Requests about sandboxes.
+  caf::result<grant> find(const std::string& id);
+  caf::result<fields_ptr> inspect(const std::string& id);
+  std::vector<fields> list(const std::string& state, const std::string& user);
+  caf::result<fields_ptr> release(const client_key& client, const std::string& id,
+                                  const std::string& lease);
+  fields_ptr release_all(const client_key& client);
+  void released(const lease_table::lease& x);
+  caf::result<fields_ptr> destroy_for(const std::string& id, const client_key& client, bool force,
+                                      bool purge);
+  fields_ptr stats();
+  std::string state_of(const slot& x) const;
+
+  // Shutdown and time.
+  caf::result<caf::ok_atom> drain(duration limit);
+  void drain_step();
+  void tick(uint64_t epoch);
+  void rearm();
+
+  void tell(std::string_view event, const slot& x, fields more = {});
+  time_point now() const { return self_->clock().now(); }
+
+  provider_actor::pointer self_;
+  provider_settings settings_;
+  provider_parts parts_;
+  worker_crew crew_;
+  sandbox_table table_;
+  warm_pool pool_;
+  lease_table leases_;
+  deadline_timer timer_;
+  std::map<std::string, uint64_t> events_;   // How often each was told.
+  std::map<std::string, uint64_t> acquired_; // By origin.
+  std::optional<time_point> drain_until_;
+  caf::typed_response_promise<caf::ok_atom> drained_;
+};
+
+/// Spawn with `sys.spawn(provider, settings, parts)`.
+provider_actor::behavior_type provider(provider_actor::stateful_pointer<provider_state> self,
+                                       provider_settings settings, provider_parts parts);
+
+} // namespace corral

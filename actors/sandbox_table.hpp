@@ -1,0 +1,76 @@
+#pragma once
+
+#include "messages/provider.hpp"
+
+#include <caf/typed_response_promise.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace corral {
+
+/// What a pool knows of one sandbox.
+struct sandbox_slot {
+  enum class phase {
+    starting, ///< Being made, or its guest has not said hello.
+    ready,
+    probing,  ///< Warm, and asked whether it still answers.
+    retiring, ///< Asked whether it may be taken away.
+    ending,   ///< Being destroyed.
+  };
+  /// Someone who waits for it to be ready; when it ends instead, a fresh one is made for them.
+  struct waiter {
+    acquire_order order;
+    caf::typed_response_promise<grant> promise;
+  };
+
+  std::string id;
+  owner who;
+  bool anonymous = false;
+  phase state = phase::starting;
+  std::string origin = "created";
+  sandbox_actor actor;
+  int64_t session = 0;
+  bool doomed = false; ///< To be destroyed as soon as nothing uses it.
+  bool purge = false;
+  int failed_destroys = 0;
+  std::optional<time_point> deadline; ///< For what its phase waits for.
+  std::vector<waiter> waiters;
+  std::vector<caf::typed_response_promise<fields_ptr>> destroyers;
+};
+
+/// The sandboxes of a pool by id, and those that ended within the last hour.
+class sandbox_table {
+public:
+  static constexpr duration memory_of_ended = std::chrono::hours{1};
+
+  sandbox_slot& add(std::string id, owner who, bool anonymous);
+  void erase(const std::string& id, time_point now);
+  /// Erases one that never was: its id is unknown afterwards.
+  void forget(const std::string& id) { slots_.erase(id); }
+
+  sandbox_slot* find(const std::string& id);
+  sandbox_slot* find(const caf::actor_addr& actor);
+
+  /// By id or by a prefix of at least `min_id_prefix` digits that fits just one.
+  result<sandbox_slot*> resolve(const std::string& id_or_prefix);
+
+  /// Slots that are not ending: what counts against `replicas`.
+  size_t occupied() const;
+  size_t size() const { return slots_.size(); }
+
+  void forget_ended(time_point now);
+
+  auto begin() { return slots_.begin(); }
+  auto end() { return slots_.end(); }
+
+private:
+  std::map<std::string, sandbox_slot> slots_;
+  std::map<std::string, time_point> ended_;
+};
+
+std::string_view to_string(sandbox_slot::phase x);
+
+} // namespace corral

@@ -1,0 +1,280 @@
+#include "bridge/bridge.hpp"
+
+#include "bridge/loop_thread.hpp"
+
+#include <caf/send.hpp>
+
+namespace corral {
+
+namespace {
+
+constexpr auto silence_check = std::chrono::seconds{1};
+
+int64_t unix_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+error provider_failed() {
+  return {errc::internal, "the provider failed", {}};
+}
+
+} // namespace
+
+bridge::bridge(caf::actor_config& cfg, zmq_loop& loop, bridge_settings settings,
+               provider_actor provider, bridge_observer observe)
+    : super{cfg}, loop_{loop}, settings_{std::move(settings)}, provider_{std::move(provider)},
+      observe_{std::move(observe)}, open_{
+                                        {settings_.max_requests, settings_.client_request_bytes}} {}
+
+bridge_actor start_bridge(caf::actor_system& sys, loop_thread& thread, bridge_settings settings,
+                          provider_actor provider, bridge_observer observe) {
+  caf::actor_config cfg{&thread.unit()};
+  auto actor = sys.spawn_class<bridge, caf::no_spawn_options>(
+      cfg, std::ref(thread.loop()), std::move(settings), std::move(provider), std::move(observe));
+  auto& impl = *static_cast<bridge*>(caf::actor_cast<caf::abstract_actor*>(actor));
+  thread.start(
+      {[&impl](auto routing_id, auto frames) { impl.receive(routing_id, std::move(frames)); },
+       {},
+       [&impl](uint64_t tag, uint64_t bytes) { impl.taken(tag, bytes); }});
+  return actor;
+}
+
+bridge::behavior_type bridge::make_behavior() {
+  set_down_handler([this](caf::down_msg& x) { ended(x); });
+  delayed_send(this, silence_check, tick_atom::value);
+  return {
+      [this](answer_atom, ticket_id ticket, const message_ptr& x) { answer(ticket, *x); },
+      [this](data_atom, ticket_id ticket, const message_ptr& x) { event(ticket, x); },
+      [this](retired_atom, ticket_id ticket) { reroute(ticket); },
+      [this](drain_atom) { draining_ = true; },
+      [this](tick_atom) { look_for_silent_clients(); },
+  };
+}
+
+// -- arrival
+// ----------------------------------------------------------------------------------------
+
+void bridge::receive(const std::string& routing_id, std::vector<zmq::message_t> frames) {
+  super::context(&unit());
+  admit(routing_id, read_frames(std::move(frames)));
+}
+
+void bridge::admit(const std::string& routing_id, arrival x) {
+  auto& client = clients_.touch(routing_id, now());
+  if (!x.what || (client.forgotten && x.what->spec->id != op::hello)) {
+    if (x.id.empty() || client.forgotten) {
+      ++dropped_;
+      return;
+    }
+    auto reply = make_reply(x.what.error());
+    reply.header.set("re", x.id);
+    ++errors_[std::string{to_string(x.what.error().code)}];
+    return send(routing_id, x.from_req_socket, std::move(reply));
+  }
+  if (!x.what->spec->has_reply)
+    return without_reply(client.key, *x.what);
+  auto what = std::make_shared<const corral::request>(std::move(*x.what));
+  call c{routing_id, x.from_req_socket, what, {}, {}, now(), 0, 0, 0};
+  auto [verdict, ticket] =
+      open_.add({client.key, what->id, what->body.payload_size(), std::move(c)});
+  if (verdict == requests::admission::ok)
+    return serve(ticket);
+  auto why =
+      verdict == requests::admission::duplicate
+          ? error{errc::invalid_request, "a request with this id is in flight already", {}}
+          : error{errc::queue_full, "too many requests are open; wait for their replies", {}};
+  auto reply = make_reply(why);
+  reply.header.set("re", what->id);
+  send(routing_id, x.from_req_socket, std::move(reply));
+}
+
+void bridge::serve(ticket_id ticket) {
+  auto& r = *open_.find(ticket)->context.what;
+  if (refused(ticket))
+    return;
+  switch (r.spec->id) {
+  case op::hello:
+    return hello(ticket);
+  case op::ping:
+    return answer(ticket, make_reply(fields{}.set("boot", settings_.boot).set("now", unix_ms())));
+  case op::acquire:
+    return acquire(ticket);
+  case op::get:
+    return get(ticket);
+  case op::release:
+    return release(ticket);
+  case op::destroy:
+    return destroy(ticket);
+  case op::list:
+    return list(ticket);
+  case op::stats:
+    return stats(ticket);
+  case op::cancel:
+    return cancel(ticket);
+  case op::input:
+    return input(ticket);
+  default:
+    return route_request(ticket);
+  }
+}
+
+bool bridge::refused(ticket_id ticket) {
+  auto& r = *open_.find(ticket)->context.what;
+  auto harmless = r.spec->id == op::ping || r.spec->id == op::cancel || r.spec->id == op::input
+                  || r.spec->id == op::release || r.spec->id == op::stats;
+  if (draining_ && !harmless) {
+    answer(ticket, error{errc::shutting_down, "the daemon is shutting down", {}});
+    return true;
+  }
+  auto pool = r.to.pool.empty() ? r.body.header.text("pool").value_or("") : r.to.pool;
+  if (!pool.empty() && pool != settings_.pool) {
+    answer(ticket, error{errc::invalid_request,
+                         "there is no pool \"" + pool + "\"; this daemon has: " + settings_.pool,
+                         {}});
+    return true;
+  }
+  auto size = r.spec->file ? r.body.header.integer("size").value_or(0) : 0;
+  if (size > settings_.transfer_max_bytes) {
+    answer(ticket, error{errc::file_too_large,
+                         "a transfer is limited to " + std::to_string(settings_.transfer_max_bytes)
+                             + " bytes",
+                         fields{}.set("limit", settings_.transfer_max_bytes)});
+    return true;
+  }
+  return false;
+}
+
+void bridge::without_reply(const std::string& client, const corral::request& r) {
+  auto ticket = open_.find(client, *r.body.header.text("re"));
+  if (ticket == 0)
+    return; // It may just have ended.
+  auto& c = open_.find(ticket)->context;
+  if (r.spec->id == op::data)
+    return upload(ticket, r);
+  if (c.sandbox)
+    super::send(c.sandbox, credit_atom::value, ticket, uint64_t{0}, *r.body.header.integer("seq"));
+}
+
+// -- requests that the bridge or the provider answers
+// -----------------------------------------------
+
+template <class... Ts>
+void bridge::ask_provider(ticket_id ticket, Ts&&... xs) {
+  request(provider_, caf::infinite, std::forward<Ts>(xs)...)
+      .then(
+          [this, ticket](const fields_ptr& x) { answer(ticket, make_reply(*x)); },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+}
+
+void bridge::hello(ticket_id ticket) {
+  auto& c = open_.find(ticket)->context;
+  auto& h = c.what->body.header;
+  std::chrono::milliseconds heartbeat{h.integer("heartbeat_ms").value_or(0)};
+  auto known = clients_.hello(c.routing_id, h.text("client").value_or(""),
+                              h.text("instance").value_or(""), heartbeat, now());
+  if (!known)
+    return answer(ticket, known.error());
+  fields x;
+  x.set("server", "corral/" + settings_.version).set("boot", settings_.boot);
+  x.set("pools", std::vector<std::string>{settings_.pool}).set("limits", settings_.limits);
+  answer(ticket, make_reply(x.set("now", unix_ms())));
+}
+
+void bridge::acquire(ticket_id ticket) {
+  auto& e = *open_.find(ticket);
+  auto& h = e.context.what->body.header;
+  auto client = clients_.find(e.context.routing_id);
+  acquire_order order{{h.text("user").value_or("default"), h.text("thread").value_or("")},
+                      e.client,
+                      client && client_registry::may_lease(*client)};
+  request(provider_, caf::infinite, acquire_atom::value, order)
+      .then(
+          [this, ticket, order](const grant& g) {
+            if (!order.who.thread.empty())
+              remember("t:" + g.who.user + ":" + g.who.thread, g.sandbox);
+            remember("s:" + g.id, g.sandbox);
+            fields x;
+            x.set("sandbox", g.id).set("origin", g.origin).set("session", g.session);
+            x.set("provider", settings_.provider_kind).set("capabilities", settings_.capabilities);
+            if (!g.lease.empty())
+              x.set("lease", g.lease);
+            answer(ticket, make_reply(x));
+          },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+}
+
+void bridge::release(ticket_id ticket) {
+  auto& e = *open_.find(ticket);
+  auto& h = e.context.what->body.header;
+  if (h.flag("all") == true)
+    return ask_provider(ticket, release_atom::value, e.client);
+  if (!h.has("sandbox"))
+    return answer(ticket, error{errc::invalid_request,
+                                "release: give \"sandbox\" and \"lease\", or \"all\": true",
+                                {}});
+  ask_provider(ticket, release_atom::value, e.client, *h.text("sandbox"),
+               h.text("lease").value_or(""));
+}
+
+void bridge::destroy(ticket_id ticket) {
+  auto& e = *open_.find(ticket);
+  auto& r = *e.context.what;
+  ask_provider(ticket, destroy_atom::value, r.to.sandbox, e.client,
+               r.body.header.flag("force").value_or(false),
+               r.body.header.flag("purge").value_or(false));
+}
+
+void bridge::get(ticket_id ticket) {
+  ask_provider(ticket, inspect_atom::value, open_.find(ticket)->context.what->to.sandbox);
+}
+
+void bridge::list(ticket_id ticket) {
+  auto& h = open_.find(ticket)->context.what->body.header;
+  request(provider_, caf::infinite, list_atom::value, h.text("state").value_or(""),
+          h.text("user").value_or(""))
+      .then(
+          [this, ticket](const std::vector<fields>& rows) {
+            std::string lines;
+            for (auto& x : rows)
+              lines.append(x.dump()).append("\n");
+            auto reply = make_reply(fields{}.set("count", rows.size()));
+            answer(ticket, reply.add_part("results", blob::take(std::move(lines))));
+          },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+}
+
+void bridge::stats(ticket_id ticket) {
+  request(provider_, caf::infinite, stats_atom::value)
+      .then(
+          [this, ticket](const fields_ptr& pool) {
+            answer(ticket, make_reply(counters().set("pools", std::vector<fields>{*pool})));
+          },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+}
+
+fields bridge::counters() const {
+  fields latency, errors, x;
+  for (auto& [name, h] : latency_) {
+    fields row;
+    row.set("count", h.count()).set("p50_us", h.percentile_us(0.5));
+    latency.set(name, row.set("p99_us", h.percentile_us(0.99)));
+  }
+  for (auto& [code, n] : errors_)
+    errors.set(code, n);
+  x.set("boot", settings_.boot).set("clients", clients_.size()).set("open", open_.size());
+  return x.set("dropped", dropped_).set("latency", latency).set("errors", errors);
+}
+
+void bridge::look_for_silent_clients() {
+  delayed_send(this, silence_check, tick_atom::value);
+  auto silent = clients_.take_silent(now(), [this](auto& key) { return open_.has(key); });
+  for (auto& x : silent)
+    if (client_registry::may_lease(x)) {
+      observe_("client gone", fields{}.set("client", x.name));
+      caf::anon_send(provider_, release_atom::value, x.key);
+    }
+}
+
+} // namespace corral

@@ -1,0 +1,143 @@
+#pragma once
+
+#include "bridge/client_registry.hpp"
+#include "bridge/hosted.hpp"
+#include "bridge/latency.hpp"
+#include "bridge/open_requests.hpp"
+#include "bridge/wire_edge.hpp"
+#include "bridge/zmq_loop.hpp"
+#include "messages/provider.hpp"
+#include "messages/wire/frame.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <map>
+#include <set>
+
+namespace corral {
+
+/// The edge between ZeroMQ and the actors. Beside the answers it takes:
+using bridge_actor = answer_sink::extend<
+    // Answers all but pings, cancels and input with shutting_down from now on.
+    caf::reacts_to<drain_atom>,
+    // INTERNAL: time to look for clients that have gone silent.
+    caf::reacts_to<tick_atom>>;
+
+struct bridge_settings {
+  std::string pool = "default";
+  std::string provider_kind; ///< Told to clients, with what it is capable of.
+  fields capabilities;
+  fields limits; ///< Told in a hello.
+  std::string version;
+  std::string boot; ///< Another one at every start.
+  size_t max_requests = 4096;
+  size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
+  size_t client_queue_bytes = 8 * 1024 * 1024;    ///< Replies that a client has not taken yet.
+  int64_t transfer_max_bytes = 100 * 1024 * 1024;
+};
+
+/// Hears what an operator should know: "client forgotten", "malformed message".
+using bridge_observer = std::function<void(std::string_view event, const fields& about)>;
+
+class loop_thread;
+
+/// The bridge: a typed actor that lives on the ZeroMQ thread, so that no message changes threads
+/// between the socket and the sandbox's mailbox. Its handlers and `receive` run on that thread
+/// alone.
+class bridge : public hosted<bridge_actor::base> {
+public:
+  using super = hosted<bridge_actor::base>;
+
+  /// `cfg.host` is the unit of the loop's thread.
+  bridge(caf::actor_config& cfg, zmq_loop& loop, bridge_settings settings, provider_actor provider,
+         bridge_observer observe);
+
+  /// A message from a client. Not a handler: called between them.
+  void receive(const std::string& routing_id, std::vector<zmq::message_t> frames);
+
+  /// A client has taken so many bytes of a streamed reply.
+  void taken(ticket_id ticket, uint64_t bytes);
+
+protected:
+  behavior_type make_behavior() override;
+
+private:
+  /// What the bridge keeps of a request that is open.
+  struct call {
+    std::string routing_id;
+    bool from_req_socket = false;
+    request_ptr what;
+    sandbox_actor sandbox; // Once routed.
+    std::string origin;    // Of the sandbox, as an exec's result tells it.
+    time_point arrived;
+    int reroutes = 0;
+    int64_t upload_left = 0; // Bytes of a streamed write that are still to come.
+    int64_t upload_seq = 0;
+  };
+  using requests = open_requests<call>;
+  /// What a target stands for, or who waits to know.
+  struct route {
+    sandbox_actor sandbox; // Null while it is being resolved.
+    std::vector<ticket_id> waiting;
+  };
+
+  // Arrival.
+  void admit(const std::string& routing_id, arrival x);
+  void serve(ticket_id ticket);
+  void without_reply(const std::string& client, const corral::request& r);
+  bool refused(ticket_id ticket);
+
+  // Requests that the bridge or the provider answers.
+  void hello(ticket_id ticket);
+  void acquire(ticket_id ticket);
+  void release(ticket_id ticket);
+  void destroy(ticket_id ticket);
+  void get(ticket_id ticket);
+  void list(ticket_id ticket);
+  void stats(ticket_id ticket);
+  template <class... Ts>
+  void ask_provider(ticket_id ticket, Ts&&... xs);
+
+  // Requests for a sandbox.
+  void route_request(ticket_id ticket);
+  void resolve(const std::string& key, const corral::request& r);
+  void resolved(const std::string& key, const grant& g);
+  void unresolved(const std::string& key, const error& why);
+  void forward(ticket_id ticket, const sandbox_actor& to);
+  void reroute(ticket_id ticket);
+  void cancel(ticket_id ticket);
+  void input(ticket_id ticket);
+  void upload(ticket_id ticket, const corral::request& r);
+  void remember(const std::string& key, const sandbox_actor& x);
+  void ended(const caf::down_msg& x);
+
+  // Answers.
+  void answer(ticket_id ticket, const message& x);
+  void answer(ticket_id ticket, const error& why) { answer(ticket, make_reply(why)); }
+  void event(ticket_id ticket, const message_ptr& x);
+  void abandon(ticket_id ticket, const error& why);
+  void send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
+  fields counters() const;
+
+  void look_for_silent_clients();
+  time_point now() const { return const_cast<bridge*>(this)->clock().now(); }
+
+  zmq_loop& loop_;
+  bridge_settings settings_;
+  provider_actor provider_;
+  bridge_observer observe_;
+  client_registry clients_;
+  requests open_;
+  std::map<std::string, route> routes_; // By target.
+  std::set<caf::actor_addr> monitored_;
+  std::map<std::string_view, latency_histogram> latency_; // By op.
+  std::map<std::string, uint64_t> errors_;                // By code.
+  uint64_t dropped_ = 0;
+  bool draining_ = false;
+};
+
+/// Spawns the bridge on the loop's thread and starts that.
+bridge_actor start_bridge(caf::actor_system& sys, loop_thread& thread, bridge_settings settings,
+                          provider_actor provider, bridge_observer observe);
+
+} // namespace corral

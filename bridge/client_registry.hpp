@@ -1,0 +1,66 @@
+#pragma once
+
+#include "bridge/zmq_loop.hpp"
+#include "messages/wire/error.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace corral {
+
+/// The clients that the daemon knows: by connection, and for leases by name and instance.
+class client_registry {
+public:
+  using time_point = std::chrono::steady_clock::time_point;
+  using duration = std::chrono::steady_clock::duration;
+
+  struct client {
+    std::string key;            ///< Name and instance, or the connection.
+    std::string name;           ///< Empty before a hello.
+    std::string instance;
+    duration heartbeat{0};      ///< 0: none announced.
+    time_point seen;
+    zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
+    bool forgotten = false;     ///< Did not read its replies; says hello again before it is served.
+  };
+
+  /// The client of a connection, made if it is new; counts as a sign of life.
+  client& touch(const std::string& routing_id, time_point now);
+
+  client* find(const std::string& routing_id);
+
+  /// Introduces a connection. `busy` if a live client of that name has another instance.
+  result<void> hello(const std::string& routing_id, const std::string& name,
+                     const std::string& instance, duration heartbeat, time_point now);
+
+  /// Announced heartbeats, and thereby may hold leases.
+  static bool may_lease(const client& x) { return x.heartbeat > duration::zero(); }
+
+  /// Takes out those that missed three heartbeats and, if silent for an hour, those that announced
+  /// none. `is_busy` tells of a client with open requests, which count as heartbeats.
+  template <class Predicate>
+  std::vector<client> take_silent(time_point now, Predicate is_busy) {
+    std::vector<client> result;
+    std::erase_if(clients_, [&](auto& item) {
+      auto& x = item.second;
+      auto limit = may_lease(x) ? 3 * x.heartbeat : silent_limit;
+      if (now - x.seen < limit || is_busy(x.key))
+        return false;
+      result.push_back(x);
+      return true;
+    });
+    return result;
+  }
+
+  size_t size() const { return clients_.size(); }
+
+private:
+  static constexpr duration silent_limit = std::chrono::hours{1};
+
+  std::unordered_map<std::string, client> clients_; // By routing id.
+};
+
+} // namespace corral

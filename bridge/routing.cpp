@@ -1,0 +1,245 @@
+// The bridge's way to a sandbox and back: targets, retirement, streams, answers.
+
+#include "bridge/bridge.hpp"
+
+#include "actors/guest_protocol.hpp"
+
+#include <algorithm>
+
+namespace corral {
+
+namespace {
+
+constexpr int max_reroutes = 5; // Each one means that a sandbox was taken away under the request.
+
+std::string key_of(const target& x) {
+  return x.sandbox.empty() ? "t:" + x.user + ":" + x.thread : "s:" + x.sandbox;
+}
+
+target target_of(const request& r) {
+  if (r.spec->id != op::cancel)
+    return r.to;
+  return {r.body.header.text("sandbox").value_or(""), {}, {}, {}};
+}
+
+} // namespace
+
+void bridge::route_request(ticket_id ticket) {
+  auto& c = open_.find(ticket)->context;
+  auto key = key_of(target_of(*c.what));
+  auto& x = routes_[key];
+  if (x.sandbox) {
+    c.origin = "active";
+    return forward(ticket, x.sandbox);
+  }
+  // In the order sent, also where a retired sandbox has sent some back.
+  x.waiting.insert(std::upper_bound(x.waiting.begin(), x.waiting.end(), ticket), ticket);
+  if (x.waiting.size() == 1)
+    resolve(key, *c.what);
+}
+
+void bridge::resolve(const std::string& key, const corral::request& r) {
+  auto done = [this, key](const grant& g) { resolved(key, g); };
+  auto failed = [this, key](const caf::error& x) {
+    unresolved(key, from_caf(x, error{errc::internal, "the provider failed", {}}));
+  };
+  auto to = target_of(r);
+  if (to.sandbox.empty())
+    request(provider_, caf::infinite, acquire_atom::value,
+            acquire_order{{to.user, to.thread}, {}, false})
+        .then(done, failed);
+  else
+    request(provider_, caf::infinite, find_atom::value, to.sandbox).then(done, failed);
+}
+
+void bridge::resolved(const std::string& key, const grant& g) {
+  remember(key, g.sandbox);
+  for (auto ticket : std::exchange(routes_[key].waiting, {}))
+    if (auto e = open_.find(ticket)) {
+      e->context.origin = g.origin;
+      forward(ticket, g.sandbox);
+    }
+}
+
+void bridge::unresolved(const std::string& key, const error& why) {
+  auto waiting = std::move(routes_[key].waiting);
+  routes_.erase(key);
+  for (auto ticket : waiting)
+    answer(ticket, why);
+}
+
+void bridge::remember(const std::string& key, const sandbox_actor& x) {
+  auto& r = routes_[key];
+  if (r.sandbox == x)
+    return;
+  r.sandbox = x;
+  if (monitored_.insert(x.address()).second)
+    monitor(x);
+}
+
+void bridge::forward(ticket_id ticket, const sandbox_actor& to) {
+  auto& e = *open_.find(ticket);
+  auto& c = e.context;
+  c.sandbox = to;
+  answer_sink me{this};
+  if (c.what->spec->id == op::cancel)
+    return super::send(to, cancel_atom::value, ticket, ticket_id{0}, me);
+  if (is_streamed_write(*c.what))
+    c.upload_left = *c.what->body.header.integer("size");
+  super::send(to, submit_atom::value, submission{ticket, e.client, c.what}, me);
+}
+
+/// The sandbox had retired before the request reached it: the next one takes it.
+void bridge::reroute(ticket_id ticket) {
+  auto e = open_.find(ticket);
+  if (!e)
+    return;
+  auto& c = e->context;
+  auto key = key_of(target_of(*c.what));
+  if (auto i = routes_.find(key); i != routes_.end() && i->second.sandbox == c.sandbox)
+    routes_.erase(i);
+  c.sandbox = nullptr;
+  if (++c.reroutes > max_reroutes)
+    return answer(ticket, lost("false", "it was taken away again and again"));
+  route_request(ticket);
+}
+
+void bridge::ended(const caf::down_msg& x) {
+  monitored_.erase(x.source);
+  if (x.source == provider_.address()) {
+    observe_("provider ended", fields{}.set("reason", caf::to_string(x.reason)));
+    return;
+  }
+  for (auto i = routes_.begin(); i != routes_.end();)
+    i = i->second.sandbox && i->second.sandbox.address() == x.source ? routes_.erase(i)
+                                                                     : std::next(i);
+  auto left = open_.tickets_if(
+      [&](auto& e) { return e.context.sandbox && e.context.sandbox.address() == x.source; });
+  for (auto ticket : left)
+    if (x.reason == caf::exit_reason::user_shutdown)
+      reroute(ticket);
+    else
+      answer(ticket, lost("unknown", "it was lost before it could answer"));
+}
+
+void bridge::cancel(ticket_id ticket) {
+  auto& e = *open_.find(ticket);
+  auto& h = e.context.what->body.header;
+  if (h.has("sandbox") == h.has("request"))
+    return answer(
+        ticket, error{errc::invalid_request, "cancel: give either \"request\" or \"sandbox\"", {}});
+  if (h.has("sandbox"))
+    return route_request(ticket);
+  auto target = open_.find(e.client, *h.text("request"));
+  auto found = target != 0 ? open_.find(target) : nullptr;
+  auto is_exec = found && found->context.what->spec->id == op::exec;
+  if (is_exec && found->context.sandbox) {
+    e.context.sandbox = found->context.sandbox;
+    return super::send(e.context.sandbox, cancel_atom::value, ticket, target, answer_sink{this});
+  }
+  // Not yet with a sandbox: it will never start.
+  if (is_exec)
+    answer(target, cancelled_before_start(std::chrono::duration_cast<std::chrono::milliseconds>(
+                       now() - found->context.arrived)));
+  answer(ticket, make_reply(fields{}.set("cancelled", is_exec)));
+}
+
+void bridge::input(ticket_id ticket) {
+  auto& e = *open_.find(ticket);
+  auto target = open_.find(e.client, *e.context.what->body.header.text("request"));
+  auto found = target != 0 ? open_.find(target) : nullptr;
+  if (!found || !found->context.sandbox)
+    return answer(ticket, error{errc::invalid_request, "input: no such exec is running", {}});
+  e.context.sandbox = found->context.sandbox;
+  super::send(e.context.sandbox, send_atom::value, ticket, target,
+              message_ptr{e.context.what, &e.context.what->body}, answer_sink{this});
+}
+
+void bridge::upload(ticket_id ticket, const corral::request& r) {
+  auto& c = open_.find(ticket)->context;
+  auto piece = r.body.part_of("");
+  auto size = static_cast<int64_t>(piece.size());
+  auto in_order = *r.body.header.integer("seq") == c.upload_seq;
+  if (!c.sandbox || !in_order || size > c.upload_left || piece.size() > max_frame_payload)
+    return abandon(ticket,
+                   error{errc::invalid_request,
+                         "data: it must follow credit, in order of seq, in pieces of at most "
+                         "256 KiB, and add up to the stated size",
+                         {}});
+  c.upload_left -= size;
+  ++c.upload_seq;
+  auto last = c.upload_left == 0;
+  if (r.body.header.flag("eof") == true && !last)
+    return abandon(
+        ticket,
+        error{errc::invalid_request, "data: it ended before the stated size was reached", {}});
+  super::send(c.sandbox, data_atom::value, ticket, piece, last);
+}
+
+/// Answers a request and stops the work on it.
+void bridge::abandon(ticket_id ticket, const error& why) {
+  auto sandbox = open_.find(ticket)->context.sandbox;
+  answer(ticket, why);
+  if (sandbox)
+    super::send(sandbox, cancel_atom::value, ticket_id{0}, ticket, answer_sink{this});
+}
+
+void bridge::taken(ticket_id ticket, uint64_t bytes) {
+  super::context(&unit());
+  auto e = open_.find(ticket);
+  if (e && e->context.sandbox)
+    super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
+}
+
+// -- answers
+// ----------------------------------------------------------------------------------------
+
+void bridge::answer(ticket_id ticket, const message& x) {
+  auto e = open_.take(ticket);
+  if (!e)
+    return; // Answered already.
+  auto& c = e->context;
+  auto reply = x;
+  reply.header.set("re", e->id);
+  if (c.what->spec->id == op::exec && !c.origin.empty() && reply.header.flag("ok") == true)
+    reply.header.set("origin", c.origin);
+  latency_[c.what->spec->name].record(now() - c.arrived);
+  if (auto failed = x.header.object("error"))
+    ++errors_[failed->text("code").value_or("")];
+  send(c.routing_id, c.from_req_socket, std::move(reply));
+}
+
+void bridge::event(ticket_id ticket, const message_ptr& x) {
+  auto e = open_.find(ticket);
+  if (!e)
+    return;
+  auto& c = e->context;
+  auto is_chunk = x->header.text("event") == "chunk";
+  if (c.from_req_socket) {
+    if (c.what->spec->file && is_chunk)
+      abandon(ticket, error{errc::file_too_large,
+                            "a reply of that size goes to DEALER sockets only; ask for a range",
+                            {}});
+    return; // A REQ socket takes one message a request.
+  }
+  auto copy = *x;
+  copy.header.set("re", e->id);
+  send(c.routing_id, false, std::move(copy), c.what->spec->file && is_chunk ? ticket : 0);
+}
+
+void bridge::send(const std::string& routing_id, bool delimiter, message x, uint64_t tag) {
+  auto client = clients_.find(routing_id);
+  if (!client || client->forgotten)
+    return;
+  if (client->account->queued > settings_.client_queue_bytes) {
+    client->forgotten = true;
+    observe_(
+        "client forgotten",
+        fields{}.set("client", client->name).set("queued_bytes", client->account->queued.load()));
+    return;
+  }
+  auto header = x.encode_header();
+  loop_.send({routing_id, delimiter, std::move(header), x.encode_payload(), client->account, tag});
+}
+
+} // namespace corral

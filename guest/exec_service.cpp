@@ -1,0 +1,302 @@
+#include "guest/exec_service.hpp"
+
+#include "messages/wire/names.hpp"
+
+#include "messages/wire/ops.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace corral::guest {
+
+namespace {
+
+constexpr std::string_view stream_names[] = {"stdout", "stderr"};
+constexpr size_t most_keys_told = 256;
+
+error invalid(const std::string& text) {
+  return {errc::invalid_request, "exec: " + text, {}};
+}
+
+/// A relative directory is below the workspace, as all relative paths are.
+std::string resolve(const std::string& path, const std::string& workspace) {
+  return path.starts_with('/') ? path : workspace + "/" + path;
+}
+
+result<void> check_directory(const std::string& path, const std::string& shown) {
+  struct stat found {};
+  auto number = ::stat(path.c_str(), &found) != 0 ? errno : S_ISDIR(found.st_mode) ? 0 : ENOTDIR;
+  if (number == 0)
+    return {};
+  return failure(errc_of_errno(number), "exec: cwd is not a directory that can be entered",
+                 fields{}.set("path", shown).set("operation", "exec"));
+}
+
+result<command_scope> parse_scope(const fields& header, const std::string& workspace) {
+  command_scope scope;
+  if (header.has("env")) {
+    auto env = header.object("env");
+    for (auto& name : env ? env->names() : std::vector<std::string>{}) {
+      auto value = env->text(name);
+      if (!is_environment_name(name) || !value || value->find('\0') != std::string::npos)
+        return tl::unexpected{invalid("env must be an object of strings without NUL, with names "
+                                      "that match [A-Za-z_][A-Za-z0-9_]*")};
+      scope.variables.emplace_back(name, *value);
+    }
+    if (!env)
+      return tl::unexpected{invalid("env must be an object of strings")};
+  }
+  if (auto cwd = header.text("cwd")) {
+    scope.directory = resolve(*cwd, workspace);
+    if (cwd->find('\0') != std::string::npos)
+      return tl::unexpected{invalid("cwd must not have NUL")};
+    if (auto fine = check_directory(*scope.directory, *cwd); !fine)
+      return tl::unexpected{fine.error()};
+  }
+  return scope;
+}
+
+fields describe(const shell_outcome& x, const capture& out, const capture& err) {
+  fields f;
+  x.exit_code ? f.set("exit_code", *x.exit_code) : f.set("exit_code", nullptr);
+  if (x.signal)
+    f.set("signal", *x.signal);
+  f.set("timed_out", x.timed_out).set("cancelled", x.cancelled);
+  f.set("duration_ms", x.duration.count()).set("cwd", x.directory).set("session", x.session);
+  f.set("stdout_bytes", out.total()).set("stderr_bytes", err.total());
+  f.set("truncated", out.truncated() || err.truncated());
+  if (x.reset != session_reset::none)
+    f.set("session_reset", x.reset == session_reset::restored ? "restored" : "initial");
+  return f;
+}
+
+} // namespace
+
+exec_service::exec_service(event_loop& loop, shell_session& session, sender send)
+    : loop_{loop}, session_{session}, send_{std::move(send)} {}
+
+void exec_service::configure(const settings& x) {
+  settings_ = x;
+  keys_.set_limits(x.keys);
+}
+
+void exec_service::exec(int64_t re, const message& request) {
+  auto command = parse(request);
+  if (!command)
+    return refuse(re, command.error());
+  auto waiting = parse_waiter(re, request);
+  if (!waiting)
+    return refuse(re, waiting.error());
+  auto key = request.header.text("key").value_or("");
+  auto stream = request.header.flag("stream").value_or(false);
+  if (key.empty()) {
+    if (run_)
+      return refuse(re, {errc::busy, "another exec is running", {}});
+    return start(std::move(*command), std::move(*waiting), "", stream);
+  }
+  auto digest = digest_of({command->script, command->input.value_or("")});
+  switch (keys_.begin(key, digest, loop_.now())) {
+  case key_store::claim::run:
+    if (!run_)
+      return start(std::move(*command), std::move(*waiting), key, stream);
+    keys_.abandon(key);
+    return refuse(re, {errc::busy, "another exec is running", {}});
+  case key_store::claim::join:
+    if (stream)
+      run_->streamed_to = re;
+    run_->waiters.push_back(std::move(*waiting));
+    return announce();
+  case key_store::claim::finished:
+    return send_(re, compose(*waiting, *keys_.find(key)));
+  case key_store::claim::conflict:
+    return refuse(re, invalid("this key was used for another command"));
+  case key_store::claim::full:
+    return refuse(re, {errc::queue_full, "the sandbox holds as many keys as it may", {}});
+  }
+}
+
+result<shell_command> exec_service::parse(const message& request) const {
+  shell_command x;
+  if (!request.has_part("command"))
+    return tl::unexpected{invalid("the part \"command\" is missing")};
+  x.script = request.part_of("command").view();
+  if (x.script.find('\0') != std::string::npos)
+    return tl::unexpected{invalid("a command can't have NUL bytes; pass them by stdin or a file")};
+  auto timeout = request.header.integer("timeout_ms").value_or(settings_.timeout.count());
+  if (timeout < 1 || timeout > max_timeout_ms)
+    return tl::unexpected{invalid("timeout_ms must be from 1 to " + std::to_string(max_timeout_ms))};
+  x.timeout = std::chrono::milliseconds{timeout};
+  auto scope = parse_scope(request.header, session_.workspace());
+  if (!scope)
+    return tl::unexpected{scope.error()};
+  x.scope = std::move(*scope);
+  x.input_open = request.header.flag("stdin_open").value_or(false);
+  if (request.has_part("stdin"))
+    x.input = request.part_of("stdin").view();
+  return x;
+}
+
+result<exec_service::waiter> exec_service::parse_waiter(int64_t re, const message& request) const {
+  waiter x{re, {"output", "stdout", "stderr"}, settings_.max_output_chars};
+  if (request.header.has("want")) {
+    auto want = request.header.texts("want").value_or(std::vector<std::string>{""});
+    for (auto& name : want)
+      if (!x.want.contains(name))
+        return tl::unexpected{invalid("want must be a list of output, stdout and stderr")};
+    x.want = {want.begin(), want.end()};
+  }
+  auto chars = request.header.integer("max_output_chars");
+  if (chars && *chars < 0)
+    return tl::unexpected{invalid("max_output_chars must not be negative")};
+  if (chars)
+    x.max_chars = static_cast<size_t>(*chars);
+  return x;
+}
+
+void exec_service::start(shell_command command, waiter first, std::string key, bool stream) {
+  run_.emplace();
+  run_->key = std::move(key);
+  run_->timeout = command.timeout;
+  run_->input_open = command.input_open;
+  if (stream)
+    run_->streamed_to = first.re;
+  run_->waiters.push_back(std::move(first));
+  session_.run(
+      std::move(command),
+      [this](output_stream s, std::string_view bytes) { take_output(s, bytes); },
+      [this](result<shell_outcome> x) { finish(std::move(x)); });
+  if (!run_)
+    return;
+  // A command that ends at once needs no word that it has begun, unless somebody watches.
+  if (stream)
+    announce();
+  else
+    run_->started_timer = loop_.after(started_after, [this] { announce(); });
+}
+
+void exec_service::announce() {
+  for (auto& x : run_->waiters) {
+    message event;
+    event.header.set("event", "started");
+    send_(x.re, std::move(event));
+  }
+}
+
+void exec_service::take_output(output_stream stream, std::string_view bytes) {
+  (stream == output_stream::out ? run_->out : run_->err).append(bytes);
+  if (!run_->streamed_to)
+    return;
+  run_->window.append(stream, bytes, loop_.now());
+  send_chunks(false);
+}
+
+void exec_service::send_chunks(bool all) {
+  while (auto chunk = run_->window.take(loop_.now(), all)) {
+    message event;
+    auto name = stream_names[static_cast<size_t>(chunk->stream)];
+    event.header.set("event", "chunk").set("stream", name).set("seq", chunk->seq);
+    event.header.set("offset", chunk->offset);
+    if (chunk->gap > 0)
+      event.header.set("gap", chunk->gap);
+    event.add_part(name, blob::take(std::move(chunk->data)));
+    send_(*run_->streamed_to, std::move(event));
+  }
+  run_->chunk_timer.reset();
+  if (auto due = run_->window.next_due())
+    run_->chunk_timer = loop_.at(*due, [this] { send_chunks(false); });
+}
+
+void exec_service::finish(result<shell_outcome> x) {
+  if (run_->streamed_to)
+    send_chunks(true);
+  auto ended = std::move(*run_);
+  run_.reset();
+  if (!x) {
+    keys_.abandon(ended.key);
+    for (auto& to : ended.waiters)
+      refuse(to.re, x.error());
+    return;
+  }
+  retained_result kept{describe(*x, ended.out, ended.err), ended.out.text(), ended.err.text()};
+  kept.outcome.set("timeout_ms", ended.timeout.count());
+  for (auto& to : ended.waiters)
+    send_(to.re, compose(to, kept));
+  if (ended.key.empty())
+    return;
+  keys_.finish(ended.key, std::move(kept), loop_.now());
+  arm_expiry();
+}
+
+message exec_service::compose(const waiter& to, const retained_result& x) const {
+  auto reply = make_reply(x.outcome);
+  reply.header.erase("timeout_ms"); // Kept for the text only.
+  if (to.want.contains("output")) {
+    command_end end;
+    end.exit_code = static_cast<int>(
+        x.outcome.integer("exit_code").value_or(-x.outcome.integer("signal").value_or(0)));
+    end.timed_out = x.outcome.flag("timed_out").value_or(false);
+    end.cancelled = x.outcome.flag("cancelled").value_or(false);
+    end.timeout = std::chrono::milliseconds{x.outcome.integer("timeout_ms").value_or(0)};
+    reply.add_part("output", blob::take(compose_output(x.out, x.err, end, to.max_chars)));
+  }
+  if (to.want.contains("stdout"))
+    reply.add_part("stdout", blob::copy_of(x.out));
+  if (to.want.contains("stderr"))
+    reply.add_part("stderr", blob::copy_of(x.err));
+  return reply;
+}
+
+void exec_service::arm_expiry() {
+  if (auto due = keys_.next_expiry())
+    expiry_timer_ = loop_.at(*due, [this] {
+      keys_.expire(loop_.now());
+      arm_expiry();
+    });
+}
+
+void exec_service::input(int64_t re, const message& request) {
+  auto target = request.header.integer("target").value_or(0);
+  auto bytes = request.parts.empty() ? blob{} : request.parts.front().data;
+  auto served = run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(),
+                                    [&](auto& w) { return w.re == target; });
+  auto accepted = served ? session_.feed(bytes.view(), request.header.flag("eof").value_or(false))
+                         : std::nullopt;
+  if (!accepted)
+    return refuse(re, {errc::invalid_request, "input: no running exec takes this input", {}});
+  send_(re, make_reply(fields{}.set("accepted", *accepted)));
+}
+
+void exec_service::cancel(int64_t re) {
+  if (run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(),
+                          [&](auto& w) { return w.re == re; }))
+    session_.cancel();
+}
+
+void exec_service::reset_session(int64_t re) {
+  auto session = session_.reset();
+  if (!session)
+    return refuse(re, session.error());
+  send_(re, make_reply(fields{}.set("session", *session)));
+}
+
+void exec_service::acknowledge(int64_t re, uint64_t seq) {
+  if (run_ && run_->streamed_to == re)
+    run_->window.acknowledge(seq);
+}
+
+void exec_service::disconnected() {
+  if (!run_)
+    return;
+  run_->waiters.clear();
+  run_->streamed_to.reset();
+  run_->started_timer.reset();
+  run_->chunk_timer.reset();
+}
+
+std::vector<std::string> exec_service::keys() const {
+  return keys_.keys(most_keys_told);
+}
+
+} // namespace corral::guest

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "os/child_process.hpp"
+#include "providers/contract.hpp"
+#include "providers/namespace/cgroup.hpp"
+#include "providers/namespace/settings.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace corral {
+
+namespace jail {
+class sandbox_maker;
+struct trouble;
+}
+
+/// Sandboxes made of Linux namespaces by bubblewrap. docs/security.md says what they hold.
+class namespace_backend : public sandbox_backend {
+public:
+  /// Checks the settings and prepares what all sandboxes share. The error is for the operator: it
+  /// names the setting and what to change.
+  static result<std::unique_ptr<namespace_backend>> open(namespace_settings settings);
+
+  /// Ends the sandboxes that run, as `destroy` does; owners' files stay.
+  ~namespace_backend() override;
+
+  backend_traits traits() const override;
+  result<void> probe() override;
+  std::vector<std::string> warnings() const override;
+  result<endpoint> create(const sandbox_spec& spec) override;
+  result<endpoint> discover(const sandbox_spec& spec) override;
+  result<void> destroy(const std::string& id, bool purge) override;
+  std::vector<std::string> list() override;
+  bool healthy(const std::string& id) override;
+
+  /// What the sandbox's memory limit did so far; nothing if it isn't enforced here.
+  std::optional<jail::memory_counters> memory_events(const std::string& id) const;
+
+private:
+  explicit namespace_backend(std::unique_ptr<jail::sandbox_maker> maker);
+  error report(jail::trouble trouble) const;
+  bool reserve(const std::string& id);
+
+  std::unique_ptr<jail::sandbox_maker> maker_;
+  mutable std::mutex mutex_;
+  /// Each sandbox's bwrap, so that it is reaped; nothing yet while it is being made.
+  std::map<std::string, std::optional<child_process>> running_;
+};
+
+} // namespace corral
