@@ -71,6 +71,8 @@ result<void> link_protocol::take_hello(const fields& x, outcome& out) {
 }
 
 result<void> link_protocol::take_payload(uint64_t re, frame x, outcome& out) {
+  if (!awaited_.contains(re))
+    return {}; // Else a guest could have any number of half replies kept.
   auto i = downloads_.find(re);
   if (i == downloads_.end()) {
     if (!x.header.has("ok") && !x.header.has("event"))
@@ -93,8 +95,14 @@ result<void> link_protocol::take_payload(uint64_t re, frame x, outcome& out) {
   }
   downloads_.erase(i);
   if (*whole)
-    out.messages.push_back(std::move(**whole));
+    finish(std::move(**whole), re, out);
   return {};
+}
+
+void link_protocol::finish(message reply, uint64_t re, outcome& out) {
+  if (reply.header.has("ok"))
+    awaited_.erase(re);
+  out.messages.push_back(std::move(reply));
 }
 
 result<void> link_protocol::begin_chunks(uint64_t re, frame x, outcome& out) {
@@ -108,14 +116,14 @@ result<void> link_protocol::begin_chunks(uint64_t re, frame x, outcome& out) {
 
 result<void> link_protocol::take_chunk(uint64_t re, chunk_stream& stream, frame x, outcome& out) {
   auto more = has_more(x.header);
-  message chunk;
-  chunk.header.set("re", re).set("event", "chunk").set("stream", stream.part);
-  chunk.header.set("seq", stream.seq++).set("offset", stream.offset);
-  stream.offset += x.payload.size();
-  if (stream.offset > stream.total)
-    return untrusted("more payload than its parts state");
   auto failed = x.header.flag("ok") == false; // An error in place of the missing bytes.
+  if (x.payload.size() > stream.total - stream.offset)
+    return untrusted("more payload than its parts state");
   if (!x.payload.empty()) {
+    message chunk;
+    chunk.header.set("re", re).set("event", "chunk").set("stream", stream.part);
+    chunk.header.set("seq", stream.seq++).set("offset", stream.offset);
+    stream.offset += x.payload.size();
     chunk.add_part("", std::move(x.payload));
     out.messages.push_back(std::move(chunk));
   }
@@ -126,7 +134,7 @@ result<void> link_protocol::take_chunk(uint64_t re, chunk_stream& stream, frame 
   message last;
   last.header = failed ? x.header : stream.header.merge(x.header);
   last.header.erase("parts").erase("more");
-  out.messages.push_back(std::move(last));
+  finish(std::move(last), re, out);
   downloads_.erase(re);
   return {};
 }
@@ -135,6 +143,11 @@ void link_protocol::take_credit(uint64_t re, uint64_t bytes, outcome& out) {
   auto i = uploads_.find(re);
   if (i == uploads_.end())
     return;
+  // No more than it has taken: neither the socket's buffer nor the client has a bound of its own.
+  bytes = std::min(bytes, i->second.uncredited);
+  if (bytes == 0)
+    return;
+  i->second.uncredited -= bytes;
   i->second.sender.grant(bytes);
   if (i->second.streamed)
     out.messages.push_back(credit_event(re, bytes));
@@ -143,16 +156,26 @@ void link_protocol::take_credit(uint64_t re, uint64_t bytes, outcome& out) {
 
 link_protocol::outcome link_protocol::send(const message& x) {
   outcome out;
+  start(x, out);
+  return out;
+}
+
+void link_protocol::start(const message& x, outcome& out) {
   auto re = static_cast<uint64_t>(x.header.integer("re").value_or(0));
+  // A guest can't cancel what it has half of, and would never answer what stays so.
+  if (auto i = uploads_.find(re); i != uploads_.end() && !i->second.streamed) {
+    i->second.after.push_back(x);
+    return;
+  }
+  awaited_.insert(re);
   auto streamed = x.header.has("parts");
   auto sender = streamed ? frame_sender{static_cast<int64_t>(re), x.header,
                                         stated_total(x.header).value_or(0)}
                          : frame_sender{static_cast<int64_t>(re), x};
-  auto i = uploads_.insert_or_assign(re, upload{std::move(sender), streamed}).first;
+  auto i = uploads_.insert_or_assign(re, upload{std::move(sender), streamed, 0, {}}).first;
   if (streamed && i->second.sender.expected() > 0)
     out.messages.push_back(credit_event(re, initial_credit));
   pump(re, out);
-  return out;
 }
 
 link_protocol::outcome link_protocol::data(uint64_t re, const blob& piece) {
@@ -173,6 +196,7 @@ link_protocol::outcome link_protocol::grant(uint64_t re, uint64_t bytes) {
 }
 
 void link_protocol::release(uint64_t re) {
+  awaited_.erase(re);
   uploads_.erase(re);
   downloads_.erase(re);
 }
@@ -180,12 +204,17 @@ void link_protocol::release(uint64_t re) {
 void link_protocol::pump(uint64_t re, outcome& out) {
   auto i = uploads_.find(re);
   while (auto next = i->second.sender.next()) {
+    i->second.uncredited += next->second.size();
     out.bytes.push_back(blob::take(std::move(next->first)));
     if (!next->second.empty())
       out.bytes.push_back(std::move(next->second));
   }
-  if (i->second.sender.done())
-    uploads_.erase(i);
+  if (!i->second.sender.done())
+    return;
+  auto after = std::move(i->second.after);
+  uploads_.erase(i);
+  for (auto& x : after)
+    start(x, out);
 }
 
 } // namespace corral

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,7 +13,8 @@ namespace corral {
 
 /// The daemon's side of a guest link, without socket, clock or actor: bytes and messages in, bytes and
 /// messages out. Holds at most `initial_credit` of unsent payload a request beyond what the caller
-/// handed over in one message, and at most `max_payload_bytes` of a reply under way.
+/// handed over in one message, and at most `max_payload_bytes` of a reply under way. Replies that
+/// nobody waits for are dropped.
 class link_protocol {
 public:
   struct settings {
@@ -34,7 +36,8 @@ public:
   result<outcome> receive(blob bytes);
 
   /// Sends a message named by its `re`. If its header states `parts`, a payload of that size follows
-  /// by `data`, and `credit` events say how much may.
+  /// by `data`, and `credit` events say how much may. A cancel or acknowledgement has its request's
+  /// `re`: it follows what was handed over for that, and ends what was still to come by `data`.
   outcome send(const message& x);
   outcome data(uint64_t re, const blob& piece);
 
@@ -59,6 +62,8 @@ private:
   struct upload {
     frame_sender sender;
     bool streamed;
+    uint64_t uncredited = 0;    // Sent, and the guest has not said that it took it.
+    std::vector<message> after; // To be sent once this is.
   };
 
   result<void> take(frame x, outcome& out);
@@ -67,11 +72,14 @@ private:
   result<void> begin_chunks(uint64_t re, frame x, outcome& out);
   result<void> take_chunk(uint64_t re, chunk_stream& stream, frame x, outcome& out);
   void take_credit(uint64_t re, uint64_t bytes, outcome& out);
+  void finish(message reply, uint64_t re, outcome& out);
+  void start(const message& x, outcome& out);
   void pump(uint64_t re, outcome& out);
 
   settings settings_;
   frame_decoder decoder_;
   bool proved_ = false;
+  std::set<uint64_t> awaited_; // What has been asked and neither answered nor released.
   std::map<uint64_t, upload> uploads_;
   std::map<uint64_t, std::variant<frame_assembler, chunk_stream>> downloads_;
 };

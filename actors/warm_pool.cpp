@@ -7,7 +7,7 @@ namespace corral {
 void warm_pool::add(const std::string& id, time_point now) {
   if (slots_.contains(id))
     return;
-  slots_[id] = order_.insert(order_.end(), {id, time_point::min(), true});
+  slots_[id] = order_.insert(order_.begin(), {id, time_point::min(), true});
   touch(id, now);
 }
 

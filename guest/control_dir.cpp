@@ -43,8 +43,8 @@ os_result<void> control_dir::create() {
 os_result<void> control_dir::write_command(std::string_view text) {
   size_t done = 0;
   while (done < text.size()) {
-    auto n = ::pwrite(command_.get(), text.data() + done, text.size() - done,
-                      static_cast<off_t>(done));
+    auto n =
+        ::pwrite(command_.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
@@ -118,7 +118,8 @@ bool start_mark::opened() const {
 bool start_mark::is_set() const {
   if (opened())
     return true;
-  struct stat ours {}, there {};
+  struct stat ours {
+  }, there{};
   if (::lstat(path_.c_str(), &there) != 0)
     return false; // A first line that ran would have made it.
   return ::fstat(reader_.get(), &ours) != 0 || ours.st_ino != there.st_ino

@@ -20,13 +20,13 @@ result<void> dispatcher::take(frame x) {
   if (!name)
     return assemble(re, std::move(x));
   if (*name == "credit") {
-    out_.credit(re, static_cast<uint64_t>(std::max<int64_t>(
-                        x.header.integer("bytes").value_or(0), 0)));
+    out_.credit(re,
+                static_cast<uint64_t>(std::max<int64_t>(x.header.integer("bytes").value_or(0), 0)));
     return {};
   }
   if (*name == "ack") {
-    execs_.acknowledge(re, static_cast<uint64_t>(std::max<int64_t>(
-                               x.header.integer("seq").value_or(0), 0)));
+    execs_.acknowledge(
+        re, static_cast<uint64_t>(std::max<int64_t>(x.header.integer("seq").value_or(0), 0)));
     return {};
   }
   if (*name == "cancel") {

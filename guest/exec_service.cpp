@@ -4,6 +4,7 @@
 
 #include "messages/wire/ops.hpp"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::string_view stream_names[] = {"stdout", "stderr"};
 constexpr size_t most_keys_told = 256;
+constexpr size_t large_output = 256 * 1024;
+constexpr std::chrono::milliseconds trim_after{100};
 
 error invalid(const std::string& text) {
   return {errc::invalid_request, "exec: " + text, {}};
@@ -126,7 +129,8 @@ result<shell_command> exec_service::parse(const message& request) const {
     return tl::unexpected{invalid("a command can't have NUL bytes; pass them by stdin or a file")};
   auto timeout = request.header.integer("timeout_ms").value_or(settings_.timeout.count());
   if (timeout < 1 || timeout > max_timeout_ms)
-    return tl::unexpected{invalid("timeout_ms must be from 1 to " + std::to_string(max_timeout_ms))};
+    return tl::unexpected{
+        invalid("timeout_ms must be from 1 to " + std::to_string(max_timeout_ms))};
   x.timeout = std::chrono::milliseconds{timeout};
   auto scope = parse_scope(request.header, session_.workspace());
   if (!scope)
@@ -223,6 +227,8 @@ void exec_service::finish(result<shell_outcome> x) {
   kept.outcome.set("timeout_ms", ended.timeout.count());
   for (auto& to : ended.waiters)
     send_(to.re, compose(to, kept));
+  if (kept.size() > large_output)
+    trim_timer_ = loop_.after(trim_after, [] { ::malloc_trim(0); });
   if (ended.key.empty())
     return;
   keys_.finish(ended.key, std::move(kept), loop_.now());
@@ -259,8 +265,9 @@ void exec_service::arm_expiry() {
 void exec_service::input(int64_t re, const message& request) {
   auto target = request.header.integer("target").value_or(0);
   auto bytes = request.parts.empty() ? blob{} : request.parts.front().data;
-  auto served = run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(),
-                                    [&](auto& w) { return w.re == target; });
+  auto served = run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(), [&](auto& w) {
+                  return w.re == target;
+                });
   auto accepted = served ? session_.feed(bytes.view(), request.header.flag("eof").value_or(false))
                          : std::nullopt;
   if (!accepted)
@@ -269,8 +276,9 @@ void exec_service::input(int64_t re, const message& request) {
 }
 
 void exec_service::cancel(int64_t re) {
-  if (run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(),
-                          [&](auto& w) { return w.re == re; }))
+  if (run_ && std::any_of(run_->waiters.begin(), run_->waiters.end(), [&](auto& w) {
+        return w.re == re;
+      }))
     session_.cancel();
 }
 

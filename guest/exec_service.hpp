@@ -84,6 +84,7 @@ private:
   key_store keys_;
   std::optional<execution> run_;
   event_loop::timer expiry_timer_;
+  event_loop::timer trim_timer_; ///< Gives memory back, off the way of a reply.
 };
 
 } // namespace corral::guest

@@ -20,8 +20,8 @@ bool is_same_secret(std::string_view a, std::string_view b) {
 
 daemon_link::daemon_link(event_loop& loop, settings x, dispatcher& requests, outbox& out,
                          callbacks calls)
-    : loop_{loop}, settings_{std::move(x)}, requests_{requests}, out_{out},
-      calls_{std::move(calls)} {
+    : loop_{loop}, settings_{std::move(x)}, requests_{requests}, out_{out}, calls_{
+                                                                                std::move(calls)} {
   await_daemon();
 }
 

@@ -64,6 +64,7 @@ int serve(guest_options options) {
   auto secret = take_secret(options.secret);
   close_descriptors_except({options.uploads.get(), options.connected.get()});
   harden_process();
+  keep_heap_small();
   event_loop loop;
   auto uploads =
       options.uploads ? std::make_shared<const unique_fd>(std::move(options.uploads)) : nullptr;

@@ -52,10 +52,10 @@ private:
   std::condition_variable changed_;
   bool stopped_ = false;
   std::deque<blob> pieces_;
-  uint64_t expected_;         ///< Bytes that the peer still has to send.
-  uint64_t granted_;          ///< Bytes that it may send without further credit.
-  uint64_t untaken_ = 0;      ///< Bytes in `pieces_`.
-  uint64_t unsent_ = 0;       ///< Bytes of the reply handed to the loop.
+  uint64_t expected_;    ///< Bytes that the peer still has to send.
+  uint64_t granted_;     ///< Bytes that it may send without further credit.
+  uint64_t untaken_ = 0; ///< Bytes in `pieces_`.
+  uint64_t unsent_ = 0;  ///< Bytes of the reply handed to the loop.
 };
 
 } // namespace corral::guest

@@ -12,13 +12,16 @@ namespace corral::guest {
 
 namespace {
 
-constexpr option known[] = {
-    {"socket", required_argument, nullptr, 's'},    {"id", required_argument, nullptr, 'i'},
-    {"shell-dir", required_argument, nullptr, 'd'}, {"workspace", required_argument, nullptr, 'w'},
-    {"secret-fd", required_argument, nullptr, 'S'}, {"uploads-fd", required_argument, nullptr, 'u'},
-    {"orphan-timeout", required_argument, nullptr, 'o'},
-    {"bash", required_argument, nullptr, 'b'},      {"connected-fd", required_argument, nullptr, 'c'},
-    {nullptr, 0, nullptr, 0}};
+constexpr option known[] = {{"socket", required_argument, nullptr, 's'},
+                            {"id", required_argument, nullptr, 'i'},
+                            {"shell-dir", required_argument, nullptr, 'd'},
+                            {"workspace", required_argument, nullptr, 'w'},
+                            {"secret-fd", required_argument, nullptr, 'S'},
+                            {"uploads-fd", required_argument, nullptr, 'u'},
+                            {"orphan-timeout", required_argument, nullptr, 'o'},
+                            {"bash", required_argument, nullptr, 'b'},
+                            {"connected-fd", required_argument, nullptr, 'c'},
+                            {nullptr, 0, nullptr, 0}};
 
 std::optional<int> parse_number(std::string_view text) {
   int x = -1;

@@ -11,8 +11,8 @@
 namespace corral::guest {
 
 struct guest_options {
-  std::string socket;        ///< Dialled; empty if `connected` is given.
-  std::string id;            ///< The sandbox's.
+  std::string socket;                        ///< Dialled; empty if `connected` is given.
+  std::string id;                            ///< The sandbox's.
   std::string control = "/run/corral-shell"; ///< The shell's private directory, on a tmpfs.
   std::string workspace = "/mnt/user-data/workspace";
   std::vector<std::string> shells; ///< Tried in this order.

@@ -17,8 +17,8 @@ struct command_end {
 
 constexpr size_t default_output_chars = 20'000;
 
-/// The text that an agent is shown (protocol.md): stdout, stderr under a heading, how it ended. Over
-/// `limit` code points (0: no limit) the middle is cut.
+/// The text that an agent is shown (protocol.md): stdout, stderr under a heading, how it ended.
+/// Over `limit` code points (0: no limit) the middle is cut.
 std::string compose_output(std::string_view out, std::string_view err, const command_end& end,
                            size_t limit);
 

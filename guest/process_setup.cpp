@@ -2,6 +2,7 @@
 
 #include "guest/process_table.hpp"
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -61,6 +62,13 @@ std::optional<rlimit> raise_descriptor_limit() {
   if (::setrlimit(RLIMIT_NOFILE, &raised) != 0)
     return std::nullopt;
   return before;
+}
+
+void keep_heap_small() {
+  constexpr int threshold = 64 * 1024;
+  ::mallopt(M_MMAP_THRESHOLD, threshold);
+  ::mallopt(M_TRIM_THRESHOLD, threshold);
+  ::mallopt(M_ARENA_MAX, 1);
 }
 
 std::string take_secret(unique_fd& from) {

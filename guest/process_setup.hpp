@@ -23,6 +23,10 @@ void close_descriptors_except(const std::vector<int>& kept);
 /// the limit as it was, which is the shell's.
 std::optional<rlimit> raise_descriptor_limit();
 
+/// Makes the heap give back what a large output took: by default glibc raises its thresholds with
+/// the sizes it sees and then keeps such memory for good.
+void keep_heap_small();
+
 /// The secret that the descriptor holds; it is closed. Empty if there is none.
 std::string take_secret(unique_fd& from);
 

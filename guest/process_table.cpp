@@ -98,8 +98,7 @@ birth_line::birth_line(uint64_t tick, const process_table& before_it) : tick_{ti
 bool birth_line::is_later(const process_entry& x) const {
   if (x.start_time < tick_)
     return false;
-  return std::find(earlier_in_tick_.begin(), earlier_in_tick_.end(),
-                   std::pair{x.pid, x.start_time})
+  return std::find(earlier_in_tick_.begin(), earlier_in_tick_.end(), std::pair{x.pid, x.start_time})
          == earlier_in_tick_.end();
 }
 

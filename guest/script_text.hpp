@@ -36,7 +36,8 @@ struct control_paths {
 
 /// What holds for one command only.
 struct command_scope {
-  std::vector<std::pair<std::string, std::string>> variables{}; ///< Valid names, values without NUL.
+  std::vector<std::pair<std::string, std::string>>
+      variables{}; ///< Valid names, values without NUL.
   std::optional<std::string> directory{};
 
   bool empty() const { return variables.empty() && !directory; }

@@ -38,8 +38,8 @@ void shell_session::interrupt_tick() {
   auto none_left = signal_targets();
   if (run_->over() && (none_left || exhausted))
     return finish();
-  run_->step = loop_.after(run_->over() ? recheck : interrupt_ladder::tick,
-                           [this] { interrupt_tick(); });
+  run_->step =
+      loop_.after(run_->over() ? recheck : interrupt_ladder::tick, [this] { interrupt_tick(); });
 }
 
 void shell_session::interrupt_shell() {
@@ -57,8 +57,7 @@ void shell_session::interrupt_shell() {
 
 /// True if nothing of this command is left.
 bool shell_session::signal_targets() {
-  auto targets =
-      processes_since(process_table::read(), run_->birth, ::getpid(), host_.pid());
+  auto targets = processes_since(process_table::read(), run_->birth, ::getpid(), host_.pid());
   for (auto& x : targets) {
     auto number = run_->ladder->signal_for(x, ignores_interrupt(x.pid), loop_.now());
     if (number == 0)

@@ -50,8 +50,8 @@ void shell_session::run(shell_command command, output_handler on_output,
   run_->started = loop_.now();
   run_->birth = draw_birth_line();
   dump_timer_.reset();
-  run_->deadline = loop_.at(run_->started + run_->command.timeout,
-                            [this] { interrupt(interruption::timeout); });
+  run_->deadline =
+      loop_.at(run_->started + run_->command.timeout, [this] { interrupt(interruption::timeout); });
   attempt();
 }
 
@@ -209,9 +209,10 @@ void shell_session::command_ended() {
   run_->step.reset();
   if (!run_->ladder && !mark_.is_set()) {
     if (run_->status && run_->status->exit_code == scope_failure && run_->scoped())
-      return fail({errc::invalid_request,
-                   "exec: the session has made a variable of env read-only, or cwd can't be entered",
-                   {}});
+      return fail(
+          {errc::invalid_request,
+           "exec: the session has made a variable of env read-only, or cwd can't be entered",
+           {}});
     return retry();
   }
   run_->deadline.reset();

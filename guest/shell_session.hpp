@@ -15,7 +15,7 @@ struct shell_command {
   std::string script{}; ///< Without NUL.
   command_scope scope{};
   std::optional<std::string> input{}; ///< What stdin brings; /dev/null if absent and not open.
-  bool input_open = false;          ///< More may come by `feed`.
+  bool input_open = false;            ///< More may come by `feed`.
   std::chrono::milliseconds timeout{600'000};
 };
 
@@ -91,7 +91,8 @@ private:
     std::optional<shell_status> status;
     std::optional<int> end; ///< The shell's wait status.
     event_loop::timer deadline;
-    event_loop::timer step; ///< What comes next: settling in, a probe, a tick, the end of lingering.
+    event_loop::timer
+        step; ///< What comes next: settling in, a probe, a tick, the end of lingering.
     event_loop::watch mark_watch;
 
     bool over() const { return status || end; }

@@ -45,10 +45,10 @@ std::optional<shell_status> status_parser::take() {
     auto end = code_end == std::string::npos ? code_end : buffer_.find('\0', code_end + 1);
     if (end == std::string::npos && buffer_.size() <= nonce_.size() + max_directory)
       return std::nullopt;
-    auto code = end == std::string::npos
-                    ? std::nullopt
-                    : parse_code(std::string_view{buffer_}.substr(nonce_.size(),
-                                                                  code_end - nonce_.size()));
+    auto code =
+        end == std::string::npos
+            ? std::nullopt
+            : parse_code(std::string_view{buffer_}.substr(nonce_.size(), code_end - nonce_.size()));
     if (code)
       return shell_status{*code, buffer_.substr(code_end + 1, end - code_end - 1)};
     buffer_.erase(0, nonce_.size());

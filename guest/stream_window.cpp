@@ -10,9 +10,6 @@ void stream_window::append(output_stream stream, std::string_view bytes, time_po
   if (w.data.empty())
     w.since = now;
   w.data.append(bytes);
-  // Kept at chunk size when the window is shut, so that a flood takes no memory.
-  if (w.data.size() > chunk_bytes && under_way_bytes_ + w.data.size() > window_bytes)
-    drop(w);
 }
 
 void stream_window::drop(waiting& w) {

@@ -30,6 +30,7 @@ public:
   static constexpr size_t window_bytes = 256 * 1024;
   static constexpr std::chrono::milliseconds coalesce{20};
 
+  /// `take` is called after each append, so that no more than this waits.
   void append(output_stream stream, std::string_view bytes, time_point now);
 
   /// All chunks up to this one have arrived.
@@ -38,7 +39,8 @@ public:
   /// When the next chunk is due; nothing if nothing waits.
   std::optional<time_point> next_due() const;
 
-  /// A chunk that is due, or that waits if `all`; call until there is none.
+  /// A chunk that is due, or that waits if `all`; call until there is none. What the window has no
+  /// room for is dropped here.
   std::optional<output_chunk> take(time_point now, bool all = false);
 
 private:

@@ -19,7 +19,7 @@ struct spawn_options {
   std::vector<std::string> argv{};        ///< argv[0] is the program's path.
   std::vector<std::string> environment{}; ///< "NAME=value"; nothing is inherited.
   std::vector<std::pair<int, int>>
-      descriptors;          ///< (ours, the child's); 0 to 2 default to /dev/null.
+      descriptors{};        ///< (ours, the child's); 0 to 2 default to /dev/null.
   std::string directory{};  ///< Where it starts; empty: where we are.
   bool new_session = false; ///< setsid: no controlling terminal, no signals meant for our group.
 };

@@ -85,6 +85,15 @@ std::vector<fs::path> cgroup_tree::parents() const {
   return result;
 }
 
+/// A thread that moves itself through version 1's `tasks` skips a lock of all forks, for which
+/// `cgroup.procs` waits up to 20 ms; corral-launch has one thread, so both move all of it.
+const char* cgroup_tree::join_file(const fs::path& parent) const {
+  for (auto& root : roots_)
+    if (root.parent == parent && root.version == 1)
+      return "tasks";
+  return "cgroup.procs";
+}
+
 const cgroup_root* cgroup_tree::find(std::string_view controller) const {
   for (auto& root : roots_)
     if (root.controller == controller)
@@ -102,10 +111,10 @@ os_result<std::vector<unique_fd>> cgroup_tree::make(const std::string& id) const
     auto path = parent / name_of(id);
     if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST)
       return undo(last_os_error("make cgroup", path.native()).value());
-    auto procs = path / "cgroup.procs";
-    unique_fd fd{::open(procs.c_str(), O_WRONLY | O_CLOEXEC)};
+    auto door = path / join_file(parent);
+    unique_fd fd{::open(door.c_str(), O_WRONLY | O_CLOEXEC)};
     if (!fd)
-      return undo(last_os_error("open", procs.native()).value());
+      return undo(last_os_error("open", door.native()).value());
     result.push_back(std::move(fd));
   }
   if (auto done = set_limits(name_of(id)); !done)

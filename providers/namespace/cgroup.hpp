@@ -52,6 +52,7 @@ public:
 
 private:
   std::vector<std::filesystem::path> parents() const;
+  const char* join_file(const std::filesystem::path& parent) const;
   const cgroup_root* find(std::string_view controller) const;
   os_result<void> set_limits(const std::string& name) const;
 

@@ -49,9 +49,12 @@ os_result<void> replace(const fs::path& to, mode_t mode, Fill fill) {
 os_result<void> copy_link(const fs::path& from, const fs::path& to) {
   std::error_code failure;
   auto target = fs::read_symlink(from, failure);
-  auto temporary = temporary_for(to);
   if (failure)
     return os_failure(failure.value(), "read link", from.native());
+  std::error_code ignored;
+  if (fs::read_symlink(to, ignored) == target)
+    return {};
+  auto temporary = temporary_for(to);
   if (::symlink(target.c_str(), temporary.c_str()) != 0)
     return last_os_error("make link", temporary.native());
   return put_in_place(temporary, to);
@@ -79,6 +82,9 @@ os_result<void> put_file(const fs::path& to, std::string_view content, mode_t mo
 }
 
 os_result<void> copy_public(const fs::path& from, const fs::path& to) {
+  // Two thirds of Debian's alternatives lead to manual pages.
+  if (from.native().ends_with(".gz"))
+    return {};
   struct stat s {};
   if (::lstat(from.c_str(), &s) != 0)
     return errno == ENOENT ? os_result<void>{} : last_os_error("stat", from.native());

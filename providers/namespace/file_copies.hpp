@@ -19,8 +19,8 @@ os_result<void> copy_file(const std::filesystem::path& from, const std::filesyst
 /// The same for content of our own.
 os_result<void> put_file(const std::filesystem::path& to, std::string_view content, mode_t mode);
 
-/// Copies a file, a link as it is, or a directory with all in it; only what everyone may read.
-/// Nothing there is success.
+/// Copies a file, a link as it is, or a directory with all in it; only what everyone may read, and
+/// no manual pages. Nothing there is success.
 os_result<void> copy_public(const std::filesystem::path& from, const std::filesystem::path& to);
 
 } // namespace corral::jail

@@ -65,10 +65,22 @@ result<void> check_source(const std::string& what, const fs::path& source) {
   return start_failure("mounts", what + ": the source " + source.native() + hint);
 }
 
+/// True if one is the other or holds it.
 bool overlap(const std::string& a, const std::string& b) {
-  auto x = a + "/";
-  auto y = b + "/";
+  auto x = a == "/" ? a : a + "/";
+  auto y = b == "/" ? b : b + "/";
   return x.rfind(y, 0) == 0 || y.rfind(x, 0) == 0;
+}
+
+/// A mount that shows our own directories would show every owner's files, or records and secrets.
+result<void> check_exposure(const namespace_settings& s, const std::string& what,
+                            const fs::path& source) {
+  for (auto& [name, path] : {std::pair{"data_dir", s.data_dir}, std::pair{"state_dir", s.state_dir},
+                             std::pair{"run_dir", s.run_dir}})
+    if (overlap(source.lexically_normal(), fs::canonical(path)))
+      return start_failure("mounts", what + ": the source " + source.native() + " shares files with "
+                                         + name);
+  return {};
 }
 
 result<void> check_mounts(const namespace_settings& s) {
@@ -81,10 +93,18 @@ result<void> check_mounts(const namespace_settings& s) {
       if (overlap(target, s.mounts[j].target))
         return start_failure("mounts", "the mount targets '" + s.mounts[j].target + "' and '"
                                            + target + "' overlap");
-    if (auto checked = check_source("the mount '" + target + "'", s.mounts[i].source); !checked)
+    auto what = "the mount '" + target + "'";
+    auto checked = check_source(what, s.mounts[i].source).and_then([&] {
+      return check_exposure(s, what, s.mounts[i].source);
+    });
+    if (!checked)
       return checked;
   }
-  return s.skills.empty() ? result<void>{} : check_source("skills", s.skills);
+  if (s.skills.empty())
+    return {};
+  return check_source("skills", s.skills).and_then([&] {
+    return check_exposure(s, "skills", s.skills);
+  });
 }
 
 result<void> check_program(const char* what, const fs::path& path, const char* fix) {

@@ -13,8 +13,9 @@ TEST_SUITE("shell session: what a command can be") {
 
   TEST_CASE_FIXTURE(session_fixture,
                     "directory, variables, arrays, functions and aliases persist") {
-    auto& set = run("cd /usr/lib; export FOO='a b\n c'; arr=(1 2 '3 4'); f(){ echo \"f:$1:$FOO\"; }; "
-                    "alias ll='echo LL'; declare -A m=([k]=v)");
+    auto& set =
+        run("cd /usr/lib; export FOO='a b\n c'; arr=(1 2 '3 4'); f(){ echo \"f:$1:$FOO\"; }; "
+            "alias ll='echo LL'; declare -A m=([k]=v)");
     CHECK(set.code() == 0);
     CHECK(set.directory == "/usr/lib");
     CHECK(run("pwd; f x; ll; echo ${arr[2]} ${m[k]}; bash -c 'echo $FOO'").out
@@ -22,9 +23,9 @@ TEST_SUITE("shell session: what a command can be") {
   }
 
   TEST_CASE_FIXTURE(session_fixture, "what bash can't parse runs nothing and the session goes on") {
-    for (std::string script : {"echo \"unbalanced", "echo 'unbalanced", "if then fi",
-                               "echo one\n)\necho two", "for i in 1 2; do",
-                               "cat <<EOF\nunterminated", "echo $(( 1 + ", "echo `date"}) {
+    for (std::string script :
+         {"echo \"unbalanced", "echo 'unbalanced", "if then fi", "echo one\n)\necho two",
+          "for i in 1 2; do", "cat <<EOF\nunterminated", "echo $(( 1 + ", "echo `date"}) {
       CAPTURE(script);
       auto& r = run(script);
       CHECK(r.code() != 0);
@@ -129,13 +130,15 @@ TEST_SUITE("shell session: what would kill a shell that is not interactive") {
     CHECK_FALSE(r.died());
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "exec of a program that is not there leaves the session alone") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "exec of a program that is not there leaves the session alone") {
     auto& r = run("exec /no/such/cmd");
     CHECK(r.code() == 127);
     CHECK_FALSE(r.died());
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "assigning to a read-only variable is an error of the script") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "assigning to a read-only variable is an error of the script") {
     auto& r = run("readonly RO=1; RO=2; echo after");
     CHECK(has(r.err, "readonly"));
     CHECK_FALSE(r.died());
@@ -172,8 +175,7 @@ TEST_SUITE("shell session: what would kill a shell that is not interactive") {
 
 TEST_SUITE("shell session: options, traps and functions of the agent") {
   TEST_CASE_FIXTURE(session_fixture, "noglob, noclobber, IFS and traps don't reach our own lines") {
-    CHECK_FALSE(
-        run("set -f -C; IFS=:; trap 'echo DBG' DEBUG; trap 'echo E >&2' ERR").died());
+    CHECK_FALSE(run("set -f -C; IFS=:; trap 'echo DBG' DEBUG; trap 'echo E >&2' ERR").died());
     auto& r = run("false; x=a:b; echo $x");
     CHECK(r.code() == 0);
     CHECK(has(r.out, "a b"));
@@ -186,7 +188,8 @@ TEST_SUITE("shell session: options, traps and functions of the agent") {
     CHECK_FALSE(has(r.err, "mark"));
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "functions named printf and builtin can't hide a command's end") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "functions named printf and builtin can't hide a command's end") {
     auto& r = run("printf(){ echo HIJACK; }; builtin(){ echo HIJACK2; }; echo ok");
     CHECK(r.out == "ok\n");
     CHECK(r.duration < 2s);
@@ -237,8 +240,7 @@ TEST_SUITE("shell session: options, traps and functions of the agent") {
   }
 
   TEST_CASE_FIXTURE(session_fixture, "a cd function and a newline in the directory are reported") {
-    auto& r =
-        run("function cd { builtin cd \"$@\" && echo moved; }; cd /tmp; unset -f cd");
+    auto& r = run("function cd { builtin cd \"$@\" && echo moved; }; cd /tmp; unset -f cd");
     CHECK(r.directory == "/tmp");
     CHECK(run("mkdir -p \"$HOME\"/$'new\\nline'; cd \"$HOME\"/$'new\\nline'").directory
           == work() + "/new\nline");

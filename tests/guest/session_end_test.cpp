@@ -30,7 +30,8 @@ TEST_SUITE("shell session: the shell's end") {
     CHECK(run("echo $D2").out == "yes\n");
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "a death by signal has no exit code; the last dump is restored") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "a death by signal has no exit code; the last dump is restored") {
     run("D3=3; cd /usr/share");
     await_dump("D3=");
     for (int number : {SIGKILL, SIGSEGV}) {
@@ -43,7 +44,8 @@ TEST_SUITE("shell session: the shell's end") {
     }
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "without a dump the session starts anew, in the known directory") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "without a dump the session starts anew, in the known directory") {
     run("cd /usr/share");
     auto& r = run("kill -9 $$");
     CHECK(r.reset == session_reset::initial);
@@ -63,7 +65,8 @@ TEST_SUITE("shell session: the shell's end") {
     CHECK(run("trap - EXIT; echo ok").out == "ok\n");
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "a descriptor limit that keeps commands from starting is got rid of") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "a descriptor limit that keeps commands from starting is got rid of") {
     CHECK_FALSE(run("ulimit -n 6; cat /etc/hostname; echo $?").timed_out);
     auto& r = run("echo ok >>ran; echo ok");
     CHECK(r.out == "ok\n");
@@ -75,7 +78,8 @@ TEST_SUITE("shell session: the shell's end") {
     CHECK(run("cat count").out == "ran\n");
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "a shell killed while idle is replaced, and the next outcome says so") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "a shell killed while idle is replaced, and the next outcome says so") {
     run("D4=4");
     await_dump("D4=");
     auto pid = session.shell_pid();
@@ -86,7 +90,8 @@ TEST_SUITE("shell session: the shell's end") {
     CHECK(r.reset == session_reset::restored);
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "a shell that logs out by TMOUT is replaced, but not for ever") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "a shell that logs out by TMOUT is replaced, but not for ever") {
     run("export D5=5; TMOUT=1");
     auto first = session.session();
     CHECK(wait([&] { return session.session() > first; }));
@@ -105,7 +110,8 @@ TEST_SUITE("shell session: the shell's end") {
     CHECK_FALSE(r.timed_out);
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "a reset starts a new session and leaves background jobs alone") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "a reset starts a new session and leaves background jobs alone") {
     auto job = std::stoi(run("export D7=7; cd /usr; sleep 300 & echo $!").out);
     auto before = session.session();
     auto after = session.reset();
@@ -121,8 +127,9 @@ TEST_SUITE("shell session: the shell's end") {
 TEST_SUITE("shell session: what holds for one command only") {
   TEST_CASE_FIXTURE(session_fixture, "variables are set, and put back to what they were") {
     run("OLD=old; export EXPORTED='e x'; unset NONE; declare -i INT=4");
-    auto& r = run_in({.variables = {{"OLD", "1"}, {"EXPORTED", "2"}, {"NONE", "a'b\nc"}, {"INT", "x"}}},
-                     "bash -c 'echo $OLD $EXPORTED \"$NONE\" $INT'");
+    auto& r =
+        run_in({.variables = {{"OLD", "1"}, {"EXPORTED", "2"}, {"NONE", "a'b\nc"}, {"INT", "x"}}},
+               "bash -c 'echo $OLD $EXPORTED \"$NONE\" $INT'");
     CHECK(r.out == "1 2 a'b\nc x\n");
     CHECK(run("echo $OLD $EXPORTED ${NONE-unset} $INT; bash -c 'echo [$OLD] $EXPORTED'").out
           == "old e x unset 4\n[] e x\n");
@@ -146,7 +153,8 @@ TEST_SUITE("shell session: what holds for one command only") {
     for (std::string script : {"true", "exit 3", "set -u; echo $NOPE_X", "kill -9 $$", "sleep 100",
                                "kill -INT $$", "readonly SECRET"}) {
       CAPTURE(script);
-      run(shell_command{.script = script, .scope = {.variables = {{"SECRET", "s3cret"}}}, .timeout = 300ms});
+      run(shell_command{
+          .script = script, .scope = {.variables = {{"SECRET", "s3cret"}}}, .timeout = 300ms});
       CHECK(run("echo [${SECRET-}]; MARK=" + std::to_string(script.size())).out == "[]\n");
       await_dump("MARK=\"" + std::to_string(script.size()));
       for (auto& entry : std::filesystem::directory_iterator{control()})

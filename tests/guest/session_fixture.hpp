@@ -97,7 +97,8 @@ public:
   }
 
   finished& run_in(command_scope scope, std::string script) {
-    return run(shell_command{.script = std::move(script), .scope = std::move(scope), .timeout = 20s});
+    return run(
+        shell_command{.script = std::move(script), .scope = std::move(scope), .timeout = 20s});
   }
 
   bool wait(const std::function<bool()>& done, event_loop::clock::duration limit = 10s) {

@@ -8,7 +8,8 @@ using namespace corral::guest::test;
 namespace {
 
 /// Runs into its timeout; the limit holds for every command whatever it does.
-finished& expire(session_fixture& x, std::string script, std::chrono::milliseconds timeout = 300ms) {
+finished& expire(session_fixture& x, std::string script,
+                 std::chrono::milliseconds timeout = 300ms) {
   auto& r = x.run(std::move(script), timeout);
   CHECK(r.timed_out);
   CHECK_FALSE(r.exit_code);
@@ -28,12 +29,13 @@ TEST_SUITE("shell session: timeouts") {
   }
 
   TEST_CASE_FIXTURE(session_fixture, "loops, pipelines and nested shells end without a word more") {
-    for (std::string script :
-         {"while :; do :; done", "f2(){ while :; do sleep 0.01; done; }; f2; echo after; f2; echo 2",
-          "for i in $(seq 1000); do sleep 100 || true; done; echo no", "setsid sleep 100; echo no",
-          "yes | cat | cat >/dev/null; echo no", "x=$(sleep 100); echo no",
-          "timeout 100 sleep 100; echo no", "bash -c 'bash -c \"sleep 100 & wait\" & wait'; echo no",
-          "x=1; for ((;;)); do ((x++)); done", "set -m; sleep 100; echo no"}) {
+    for (std::string script : {"while :; do :; done",
+                               "f2(){ while :; do sleep 0.01; done; }; f2; echo after; f2; echo 2",
+                               "for i in $(seq 1000); do sleep 100 || true; done; echo no",
+                               "setsid sleep 100; echo no", "yes | cat | cat >/dev/null; echo no",
+                               "x=$(sleep 100); echo no", "timeout 100 sleep 100; echo no",
+                               "bash -c 'bash -c \"sleep 100 & wait\" & wait'; echo no",
+                               "x=1; for ((;;)); do ((x++)); done", "set -m; sleep 100; echo no"}) {
       CAPTURE(script);
       auto& r = expire(*this, script);
       CHECK(r.out.empty());
@@ -72,13 +74,15 @@ TEST_SUITE("shell session: timeouts") {
     CHECK(run("trap - INT QUIT TERM; echo ok").out == "ok\n");
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "a trapped SIGINT in a busy loop costs neither shell nor state") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "a trapped SIGINT in a busy loop costs neither shell nor state") {
     run("export KEEP=1; cd /var");
     expire(*this, "trap 'echo caught' INT; while :; do :; done");
     CHECK(run("echo $KEEP $PWD").out == "1 /var\n");
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "its own background jobs end too, those of earlier ones stay") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "its own background jobs end too, those of earlier ones stay") {
     auto earlier = std::stoi(run("sleep 400 & echo $!").out);
     auto& r = expire(*this, "sleep 401 & echo $!; setsid sleep 402 & echo $!; sleep 100");
     int own = 0, detached = 0;
@@ -138,7 +142,8 @@ TEST_SUITE("shell session: timeouts") {
 }
 
 TEST_SUITE("shell session: cancelling") {
-  TEST_CASE_FIXTURE(session_fixture, "a cancelled command has no exit code and the session goes on") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "a cancelled command has no exit code and the session goes on") {
     begin({.script = "export A=1; echo go; sleep 100; echo no"});
     CHECK(wait([&] { return has_output("go\n"); }));
     CHECK(session.cancel());

@@ -33,7 +33,9 @@ TEST_SUITE("shell session: descriptors and output") {
   }
 
   TEST_CASE_FIXTURE(session_fixture, "given stdin arrives, then ends") {
-    CHECK(run(shell_command{.script = "read a; read b; echo $b-$a; cat", .input = "line1\nline2\nrest"}).out
+    CHECK(run(shell_command{.script = "read a; read b; echo $b-$a; cat",
+                            .input = "line1\nline2\nrest"})
+              .out
           == "line2-line1\nrest");
     CHECK(run(shell_command{.script = "cat; echo end", .input = ""}).out == "end\n");
   }
@@ -44,7 +46,8 @@ TEST_SUITE("shell session: descriptors and output") {
   }
 
   TEST_CASE_FIXTURE(session_fixture, "stdin that nobody reads holds nothing up") {
-    CHECK(run(shell_command{.script = "echo ok", .input = std::string(1'000'000, 'x')}).out == "ok\n");
+    CHECK(run(shell_command{.script = "echo ok", .input = std::string(1'000'000, 'x')}).out
+          == "ok\n");
     CHECK(run("cat; echo next").out == "next\n");
   }
 
@@ -131,7 +134,8 @@ TEST_SUITE("shell session: background processes") {
     CHECK_FALSE(is_alive(job));
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "its output neither leaks into the next command nor kills it") {
+  TEST_CASE_FIXTURE(session_fixture,
+                    "its output neither leaks into the next command nor kills it") {
     auto& r = run("(while :; do echo tick; sleep 0.01; done) & echo started");
     CHECK(has(r.out, "started"));
     CHECK(r.duration < 1s);

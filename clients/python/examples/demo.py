@@ -90,10 +90,10 @@ def project(meter, client, thread):
         broken = meter.timed("exec", sandbox.exec, "make", timeout=120)
         check(not broken.ok and "stack is wrong" in broken.output,
               "the test must find the bug", broken.output)
-        found = meter.timed("file", sandbox.grep, r"items\[s->n\]", "src")
+        found = meter.timed("file", sandbox.grep, "src", r"items\[s->n\]")
         check([m.path.rsplit("/", 1)[-1] for m in found.matches] == ["stack.c"],
               "grep must find the bug's line", found)
-        sources = meter.timed("file", sandbox.glob, "**/*.c", ".")
+        sources = meter.timed("file", sandbox.glob, ".", "**/*.c")
         check(len(sources.paths) == 2, "glob must find both sources", sources)
         meter.timed("file", sandbox.str_replace, "src/stack.c", BUG, REPAIR)
         built = run(meter, sandbox, "make")

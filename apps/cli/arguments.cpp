@@ -1,0 +1,72 @@
+#include "apps/cli/arguments.hpp"
+
+#include "config/units.hpp"
+#include "messages/wire/names.hpp"
+#include "messages/wire/ops.hpp"
+#include "messages/wire/owner.hpp"
+
+#include <limits>
+
+namespace corral::cli {
+
+namespace {
+
+/// A line number, or nothing for an empty text.
+parsed<std::optional<int64_t>> parse_line(std::string_view text) {
+  if (text.empty())
+    return std::nullopt;
+  auto number = parse_whole_number(text);
+  if (!number || *number == 0 || *number > std::numeric_limits<int64_t>::max())
+    return tl::unexpected{std::string{"expected lines as A:B, A: or :B, counted from 1"}};
+  return static_cast<int64_t>(*number);
+}
+
+} // namespace
+
+parsed<std::chrono::milliseconds> parse_timeout(std::string_view text) {
+  auto x = parse_duration(text);
+  if (!x || x->count() < 1 || x->count() > max_timeout_ms)
+    return tl::unexpected{
+        std::string{"expected a duration from 1ms to 24h, such as 250ms, 30s, 10m, 4h or 90 "
+                    "(seconds)"}};
+  return *x;
+}
+
+parsed<std::pair<std::string, std::string>> parse_variable(std::string_view text) {
+  auto end = text.find('=');
+  if (end == std::string_view::npos || !is_environment_name(text.substr(0, end)))
+    return tl::unexpected{
+        std::string{"expected NAME=VALUE, with a name of letters, digits and _ that does not "
+                    "start with a digit"}};
+  return std::pair{std::string{text.substr(0, end)}, std::string{text.substr(end + 1)}};
+}
+
+parsed<line_range> parse_lines(std::string_view text) {
+  auto colon = text.find(':');
+  auto single = colon == std::string_view::npos;
+  auto first = parse_line(text.substr(0, single ? text.size() : colon));
+  auto last = single ? first : parse_line(text.substr(colon + 1));
+  if (!first || !last)
+    return tl::unexpected{!first ? first.error() : last.error()};
+  if (!*first && !*last)
+    return tl::unexpected{std::string{"expected at least one line number: A:B, A: or :B"}};
+  if (*first && *last && **first > **last)
+    return tl::unexpected{std::string{"expected the first line not to be after the last"}};
+  return line_range{*first, *last};
+}
+
+parsed<std::string> parse_name(std::string_view text) {
+  if (!is_valid_name(text))
+    return tl::unexpected{std::string{"expected 1 to 64 letters, digits, - or _"}};
+  return std::string{text};
+}
+
+parsed<std::string> parse_sandbox_id(std::string_view text) {
+  auto is_hex = text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  if (!is_hex || text.size() < min_id_prefix || text.size() > 16)
+    return tl::unexpected{std::string{"expected a sandbox's id as `corral ls` shows it, or its "
+                                      "first 8 or more digits"}};
+  return std::string{text};
+}
+
+} // namespace corral::cli
