@@ -17,6 +17,7 @@ from .results import (
     GlobResult,
     GrepResult,
     Lease,
+    Listing,
     Match,
     ServerInfo,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, Optional, Tuple, Un
 
 from . import _exchange, _wire, errors
 from ._wire import given, milliseconds, to_bytes
-from .results import Entry, GlobResult, GrepResult, Match, text_of
+from .results import Entry, GlobResult, GrepResult, Listing, Match, text_of
 
 if TYPE_CHECKING:
     from .client import Client
@@ -151,8 +151,9 @@ class FileOperations:
         max_depth: int = 2,
         all: bool = False,
         timeout: Optional[float] = None,
-    ) -> List[Entry]:
-        """The entries below a directory, max_depth (1 to 64) levels deep.
+    ) -> Listing:
+        """The entries below a directory, max_depth (1 to 64) levels deep: a list that also says
+        whether it is ``truncated``.
 
         Args:
             all: also what is usually of no interest, such as .git and node_modules.
@@ -163,8 +164,9 @@ class FileOperations:
         fields = given(
             path=path, max_depth=max_depth, all=all or None, timeout_ms=milliseconds(timeout)
         )
-        rows, _ = self._rows("list_dir", fields)
-        return [Entry(x["path"], x.get("type", "file"), x.get("size")) for x in rows]
+        header, rows = self._rows("list_dir", fields)
+        entries = (Entry(x["path"].rstrip("/"), x["type"], x.get("size")) for x in rows)
+        return Listing(entries, is_truncated(header))
 
     def glob(
         self,
@@ -192,8 +194,8 @@ class FileOperations:
             all=all or None,
             timeout_ms=milliseconds(timeout),
         )
-        rows, truncated = self._rows("glob", fields)
-        return GlobResult([x["path"] for x in rows], truncated)
+        header, rows = self._rows("glob", fields)
+        return GlobResult([x["path"] for x in rows], is_truncated(header))
 
     def grep(
         self,
@@ -227,18 +229,20 @@ class FileOperations:
             all=all or None,
             timeout_ms=milliseconds(timeout),
         )
-        rows, truncated = self._rows("grep", fields)
+        header, rows = self._rows("grep", fields)
         return GrepResult(
-            [Match(x["path"], x.get("line_number", 0), x.get("line", "")) for x in rows], truncated
+            [Match(x["path"], x["line_number"], x["line"]) for x in rows],
+            is_truncated(header),
+            header.get("skipped_files", 0),
+            header.get("skipped_lines", 0),
         )
 
     def _call(self, op: str, fields: Dict[str, Any], parts: _wire.Parts = ()) -> _wire.Message:
         return self._client._call(op, {**self._target, **fields}, parts)
 
-    def _rows(self, op: str, fields: Dict[str, Any]) -> Tuple[List[Dict[str, Any]], bool]:
+    def _rows(self, op: str, fields: Dict[str, Any]) -> Tuple[_wire.Header, List[_wire.Header]]:
         reply = self._call(op, fields)
-        rows = _wire.json_lines(reply.parts().get("results", b""))
-        return rows, bool(reply.header.get("truncated", False))
+        return reply.header, _wire.json_lines(reply.parts().get("results", b""))
 
     def _download(self, fields: Dict[str, Any], out: BinaryIO, verify: bool) -> int:
         digest = hashlib.sha256()
@@ -269,6 +273,10 @@ class FileOperations:
             call = connection.start(op, {**fields, "size": size})
             reply = _exchange.upload(connection, call, source, size)
         return int(reply.header.get("bytes", size))
+
+
+def is_truncated(header: _wire.Header) -> bool:
+    return header.get("truncated") is True
 
 
 def source_of(content: Union[Text, BinaryIO]) -> Tuple[BinaryIO, int]:

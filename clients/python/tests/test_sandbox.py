@@ -210,18 +210,17 @@ def test_file_operations_return_what_the_reply_says(peer, sandbox):
 
 
 def test_listings_become_objects(peer, sandbox):
-    rows = [{"path": "/a", "type": "directory"}, {"path": "/a/ä", "type": "file", "size": 3}]
-    peer.on("list_dir", lambda r: rows_reply(r, rows))
+    rows = [{"path": "/a/", "type": "directory"}, {"path": "/a/ä", "type": "file", "size": 3}]
+    peer.on("list_dir", lambda r: rows_reply(r, rows, truncated=True))
     peer.on("glob", lambda r: rows_reply(r, [{"path": "/a"}], truncated=True))
     line = {"path": "/a", "line_number": 7, "line": "int main"}
-    peer.on("grep", lambda r: rows_reply(r, [line], truncated=False))
-    assert sandbox.list_dir() == [
-        corral.Entry("/a", "directory"),
-        corral.Entry("/a/ä", "file", 3),
-    ]
+    peer.on("grep", lambda r: rows_reply(r, [line], truncated=False, skipped_files=2))
+    listing = sandbox.list_dir()
+    assert listing == [corral.Entry("/a", "directory"), corral.Entry("/a/ä", "file", 3)]
+    assert listing.truncated
     assert sandbox.glob(".", "**/*") == corral.GlobResult(["/a"], True)
     found = [corral.Match("/a", 7, "int main")]
-    assert sandbox.grep(".", "main") == corral.GrepResult(found, False)
+    assert sandbox.grep(".", "main") == corral.GrepResult(found, False, skipped_files=2)
 
 
 def test_every_field_that_the_client_sends_is_one_that_the_table_of_ops_knows(peer, client):
