@@ -1,6 +1,7 @@
 #include "actors/provider.hpp"
 
 #include "actors/guest_protocol.hpp"
+#include "actors/supervision.hpp"
 #include "os/random.hpp"
 
 #include <algorithm>
@@ -34,30 +35,32 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
                                                             provider_parts parts) {
   settings_ = std::move(settings);
   parts_ = std::move(parts);
+  report_exceptions(self_, [observe = parts_.observe](const std::string& text) {
+    observe("exception", fields{}.set("what", text));
+  });
   crew_.start(self_, parts_.make_worker, settings_.crew);
   self_->set_down_handler([this](caf::down_msg& x) { lost(x); });
   return {
-    [this](acquire_atom, acquire_order& x) { return acquire(std::move(x)); },
-    [this](find_atom, const std::string& id) { return find(id); },
-    [this](inspect_atom, const std::string& id) { return inspect(id); },
-    [this](list_atom, const std::string& state, const std::string& user) {
-      return list(state, user);
-    },
-    [this](release_atom, const client_key& client, const std::string& id,
-           const std::string& lease) { return release(client, id, lease); },
-    [this](release_atom, const client_key& client) { return release_all(client); },
-    [this](destroy_atom, const std::string& id, const client_key& client, bool force, bool purge) {
-      return destroy_for(id, client, force, purge);
-    },
-    [this](stats_atom) { return stats(); },
-    [this](reap_atom) { reap(); },
-    [this](drain_atom, duration limit) { return drain(limit); },
-    [this](up_atom, const std::string& id, int64_t session) { up(id, session); },
-    [this](tick_atom, uint64_t epoch) { tick(epoch); },
+      [this](acquire_atom, acquire_order& x) { return acquire(std::move(x)); },
+      [this](find_atom, const std::string& id) { return find(id); },
+      [this](inspect_atom, const std::string& id) { return inspect(id); },
+      [this](list_atom, const std::string& state, const std::string& user) {
+        return list(state, user);
+      },
+      [this](release_atom, const client_key& client, const std::string& id,
+             const std::string& lease) { return release(client, id, lease); },
+      [this](release_atom, const client_key& client) { return release_all(client); },
+      [this](destroy_atom, const std::string& id, const client_key& client, bool force,
+             bool purge) { return destroy_for(id, client, force, purge); },
+      [this](stats_atom) { return stats(); },
+      [this](reap_atom) { reap(); },
+      [this](drain_atom, duration limit) { return drain(limit); },
+      [this](up_atom, const std::string& id, int64_t session) { up(id, session); },
+      [this](tick_atom, uint64_t epoch) { tick(epoch); },
   };
 }
 
-// -- acquire ----------------------------------------------------------------------------------------
+// -- acquire --
 
 caf::result<grant> provider_state::acquire(acquire_order order) {
   if (drain_until_)
@@ -86,8 +89,8 @@ void provider_state::begin(slot& x) {
   make_room(x.id, {});
 }
 
-/// Evicts the least recently used warm sandbox, or decides what happens without one. `busy` have said
-/// no and are not asked again.
+/// Evicts the least recently used warm sandbox, or decides what happens without one. `busy` have
+/// said no and are not asked again.
 void provider_state::make_room(const std::string& id, std::vector<std::string> busy) {
   auto newcomer = table_.find(id);
   if (!newcomer || newcomer->state != phase::starting)
@@ -114,8 +117,7 @@ void provider_state::make_room(const std::string& id, std::vector<std::string> b
 }
 
 void provider_state::overflow(slot& x) {
-  if (settings_.overflow == when_full::reject
-      || table_.occupied() > settings_.max_sandboxes)
+  if (settings_.overflow == when_full::reject || table_.occupied() > settings_.max_sandboxes)
     return no_room(x);
   tell("burst", x, fields{}.set("replicas", settings_.replicas));
   create(x.id);
@@ -146,6 +148,8 @@ void provider_state::created(const std::string& id, result<std::pair<endpoint_pt
     fail_and_destroy(*x, made.error());
     return;
   }
+  if (made->first->who != x->who)
+    return fail(*x, {errc::identity_collision, "another owner's sandbox has this thread's id", {}});
   x->origin = made->second ? "discovered" : "created";
   x->actor = parts_.make_sandbox(made->first, provider_actor{self_});
   x->deadline = now() + settings_.connect_limit;
@@ -155,8 +159,8 @@ void provider_state::created(const std::string& id, result<std::pair<endpoint_pt
 
 void provider_state::up(const std::string& id, int64_t session) {
   auto x = table_.find(id);
-  if (!x || x->state != phase::starting)
-    return;
+  if (!x || x->state != phase::starting || !x->actor)
+    return; // Of an earlier attempt.
   x->session = session;
   pool_.add(id, now());
   tell("created", *x, fields{}.set("origin", x->origin));
@@ -176,18 +180,21 @@ void provider_state::probe(slot& x) {
     ready(*x);
   };
   self_->request(x.actor, caf::infinite, probe_atom::value)
-    .then(settle, [settle](const caf::error&) { settle(false); });
+      .then(settle, [settle](const caf::error&) { settle(false); });
 }
 
 /// Serves everyone who waits: one attempt, one result.
 void provider_state::ready(slot& x) {
   x.state = phase::ready;
+  x.was_ready = true;
   x.deadline.reset();
   auto origin = std::exchange(x.origin, "warm");
   auto waiters = std::exchange(x.waiters, {});
   pool_.set_active(x.id, leases_.count(x.id) > 0);
   for (auto& w : waiters)
     w.promise.deliver(hand_out(x, w.order, origin));
+  if (x.anonymous && waiters.empty())
+    end_if_unused(x, "destroyed"); // Nobody knows it.
   if (drain_until_)
     drain_step();
 }
@@ -220,22 +227,25 @@ void provider_state::fail_and_destroy(slot& x, const error& why) {
   destroy(x, "failed");
 }
 
-// -- the end of a sandbox ---------------------------------------------------------------------------
+// -- the end of a sandbox --
 
-void provider_state::retire(slot& x, time_point unused_since, std::function<void(const retirement&)> then) {
+void provider_state::retire(slot& x, time_point unused_since,
+                            std::function<void(const retirement&)> then) {
   x.state = phase::retiring;
-  auto settle = [this, id = x.id, actor = x.actor, then](const retirement& answer) {
+  x.on_retire_answer = std::move(then);
+  auto settle = [this, id = x.id, actor = x.actor](const retirement& answer) {
     auto x = table_.find(id);
     if (!x || x->actor != actor || x->state != phase::retiring)
-      return then({});
+      return;
     x->state = phase::ready;
     pool_.touch(id, answer.used_at);
+    auto then = std::exchange(x->on_retire_answer, nullptr);
     if (!answer.retired && !x->waiters.empty())
       probe(*x);
     then(answer);
   };
   self_->request(x.actor, caf::infinite, retire_atom::value, unused_since)
-    .then(settle, [settle](const caf::error&) { settle({}); });
+      .then(settle, [settle](const caf::error&) { settle({}); });
 }
 
 void provider_state::destroy(slot& x, reason why) {
@@ -248,19 +258,24 @@ void provider_state::destroy(slot& x, reason why) {
   if (x.actor && (why == "lost" || why == "failed"))
     self_->send(x.actor, kill_atom::value);
   tear_down(x.id);
+  if (auto then = std::exchange(x.on_retire_answer, nullptr))
+    then({}); // It ended in another way before it answered.
 }
 
 void provider_state::tear_down(const std::string& id) {
   auto& x = *table_.find(id);
   x.deadline.reset();
-  crew_.destroy(id, x.purge || x.anonymous,
-                [this, id](const result<void>& gone) { torn_down(id, gone); });
+  auto purge = x.purge || x.anonymous;
+  crew_.destroy(id, purge,
+                [this, id, purge](const result<void>& gone) { torn_down(id, purge, gone); });
 }
 
 /// Tries again until the environment is gone; gives up after some attempts, which the log tells.
-void provider_state::torn_down(const std::string& id, const result<void>& gone) {
+void provider_state::torn_down(const std::string& id, bool purged, const result<void>& gone) {
   constexpr int max_attempts = 5;
   auto& x = *table_.find(id);
+  if (gone && x.purge && !purged)
+    return tear_down(id); // Asked for meanwhile.
   if (!gone) {
     tell("destroy_failed", x, fields{}.set("reason", gone.error().message));
     if (++x.failed_destroys < max_attempts) {
@@ -271,7 +286,10 @@ void provider_state::torn_down(const std::string& id, const result<void>& gone) 
   if (x.actor)
     self_->send_exit(x.actor, caf::exit_reason::user_shutdown);
   auto ended = std::move(x);
-  table_.erase(id, now());
+  if (ended.was_ready)
+    table_.erase(id, now());
+  else
+    table_.forget(id);
   for (auto& d : ended.destroyers)
     d.deliver(share(fields{}.set("destroyed", gone.has_value())));
   if (!ended.waiters.empty()) {
@@ -319,7 +337,7 @@ void provider_state::end_if_unused(slot& x, reason why) {
   });
 }
 
-// -- requests about sandboxes -----------------------------------------------------------------------
+// -- requests about sandboxes --
 
 caf::result<grant> provider_state::find(const std::string& id) {
   auto found = table_.resolve(id);
@@ -352,20 +370,20 @@ caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
     return share(row);
   auto promise = self_->make_response_promise<fields_ptr>();
   self_->request(x.actor, caf::infinite, inspect_atom::value)
-    .then(
-      [this, promise, row](const sandbox_usage& u) mutable {
-        if (row.text("state") == "parked" && (u.running || u.active > 0 || u.waiting > 0))
-          row.set("state", "borrowed");
-        fields usage;
-        auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(now() - u.used_at);
-        usage.set("execs", u.execs).set("running", u.running).set("active", u.active);
-        usage.set("idle_ms", std::max<int64_t>(idle.count(), 0));
-        row.set("queue", u.waiting).set("usage", usage).set("session", u.session);
-        promise.deliver(share(row));
-      },
-      [promise](const caf::error&) mutable {
-        promise.deliver(share(fields{}.set("found", false)));
-      });
+      .then(
+          [this, promise, row](const sandbox_usage& u) mutable {
+            if (row.text("state") == "parked" && (u.running || u.active > 0 || u.waiting > 0))
+              row.set("state", "borrowed");
+            fields usage;
+            auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(now() - u.used_at);
+            usage.set("execs", u.execs).set("running", u.running).set("active", u.active);
+            usage.set("idle_ms", std::max<int64_t>(idle.count(), 0));
+            row.set("queue", u.waiting).set("usage", usage).set("session", u.session);
+            promise.deliver(share(row));
+          },
+          [promise](const caf::error&) mutable {
+            promise.deliver(share(fields{}.set("found", false)));
+          });
   return promise;
 }
 
@@ -404,7 +422,7 @@ caf::result<fields_ptr> provider_state::release(const client_key& client, const 
                    {}});
   released(*dropped);
   return share(
-    fields{}.set("remaining", leases_.count(x.id)).set("state", state_of(x)).set("released", 1));
+      fields{}.set("remaining", leases_.count(x.id)).set("state", state_of(x)).set("released", 1));
 }
 
 fields_ptr provider_state::release_all(const client_key& client) {
@@ -441,32 +459,35 @@ caf::result<fields_ptr> provider_state::destroy_for(const std::string& id, const
     return to_caf(found.error());
   auto& x = **found;
   auto in_use = error{errc::busy, "the sandbox is in use; force ends it all the same", {}};
-  if (x.state == phase::ending) {
-    auto promise = self_->make_response_promise<fields_ptr>();
-    x.destroyers.push_back(promise);
-    return promise;
-  }
-  auto unsettled = x.state != phase::ready;
-  if (unsettled || (!force && leases_.held_by_others(x.id, client)))
+  auto ending = x.state == phase::ending;
+  auto may_end = force ? bool{x.actor}
+                       : x.state == phase::ready && !leases_.held_by_others(x.id, client);
+  if (!ending && !may_end)
     return to_caf(in_use);
   auto promise = self_->make_response_promise<fields_ptr>();
-  if (force) {
-    x.purge = purge;
+  auto join = [promise, purge](slot& x) {
+    x.purge |= purge;
     x.destroyers.push_back(promise);
+  };
+  if (ending) {
+    join(x);
+  } else if (force) {
+    join(x);
     self_->send(x.actor, kill_atom::value);
     destroy(x, "destroyed");
-    return promise;
+  } else {
+    retire(x, time_point::max(),
+           [this, id = x.id, promise, join, in_use](const retirement& answer) mutable {
+             auto& x = *table_.find(id);
+             if (!answer.retired && x.state != phase::ending) {
+               promise.deliver(to_caf(in_use));
+               return;
+             }
+             join(x);
+             if (x.state != phase::ending)
+               destroy(x, "destroyed");
+           });
   }
-  retire(x, time_point::max(), [this, id = x.id, promise, in_use, purge](const retirement& answer) mutable {
-    auto x = table_.find(id);
-    if (!x || !answer.retired) {
-      promise.deliver(to_caf(in_use));
-      return;
-    }
-    x->purge = purge;
-    x->destroyers.push_back(promise);
-    destroy(*x, "destroyed");
-  });
   return promise;
 }
 
@@ -483,18 +504,19 @@ fields_ptr provider_state::stats() {
   return share(x);
 }
 
-// -- shutdown and time ------------------------------------------------------------------------------
+// -- shutdown and time --
 
 caf::result<caf::ok_atom> provider_state::drain(duration limit) {
-  drain_until_ = now() + limit;
-  drained_ = self_->make_response_promise<caf::ok_atom>();
+  auto until = now() + limit;
+  drain_until_ = std::min(drain_until_.value_or(until), until);
+  auto promise = self_->make_response_promise<caf::ok_atom>();
+  drained_.push_back(promise);
   for (auto& [id, x] : table_) {
     for (auto& w : std::exchange(x.waiters, {}))
       w.promise.deliver(to_caf(shutting_down()));
     if (x.actor)
       self_->send(x.actor, drain_atom::value);
   }
-  auto promise = drained_;
   drain_step();
   return promise;
 }
@@ -502,8 +524,8 @@ caf::result<caf::ok_atom> provider_state::drain(duration limit) {
 /// Takes away what has become idle, and everything once the time is up.
 void provider_state::drain_step() {
   if (table_.size() == 0) {
-    if (drained_.pending())
-      drained_.deliver(caf::ok_atom::value);
+    for (auto& d : std::exchange(drained_, {}))
+      d.deliver(caf::ok_atom::value);
     return;
   }
   auto over = now() >= *drain_until_;
@@ -540,7 +562,9 @@ void provider_state::rearm() {
     if (x.deadline && (!due || *x.deadline < *due))
       due = x.deadline;
   if (drain_until_ && table_.size() > 0) {
-    auto poll = std::min(now() + drain_poll, std::max(*drain_until_, now() + duration{1}));
+    auto poll = now() + drain_poll;
+    if (*drain_until_ > now())
+      poll = std::min(poll, *drain_until_);
     due = due ? std::min(*due, poll) : poll;
   }
   timer_.arm(self_, due);

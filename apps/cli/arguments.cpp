@@ -1,6 +1,7 @@
 #include "apps/cli/arguments.hpp"
 
 #include "config/units.hpp"
+#include "messages/wire/names.hpp"
 #include "messages/wire/ops.hpp"
 #include "messages/wire/owner.hpp"
 
