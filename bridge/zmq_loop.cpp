@@ -1,5 +1,6 @@
 #include "bridge/zmq_loop.hpp"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -37,41 +38,46 @@ struct zmq_loop::lent {
 };
 
 zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
-  : router_{context, zmq::socket_type::router},
-    wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-    freed_{std::make_shared<freed_list>()} {
+    : router_{context, zmq::socket_type::router},
+      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, freed_{std::make_shared<freed_list>()} {
   freed_->wake_fd = unique_fd{::dup(wake_fd_.get())};
   router_.set(zmq::sockopt::router_mandatory, true);
-  router_.set(zmq::sockopt::sndhwm, 0); // The bridge counts bytes itself; a ROUTER would drop.
+  router_.set(zmq::sockopt::sndhwm, 0);    // The bridge counts bytes itself; a ROUTER would drop.
   router_.set(zmq::sockopt::linger, 1000); // For the last replies of a shutdown.
   router_.set(zmq::sockopt::maxmsgsize, x.max_message_bytes);
   router_.bind(x.endpoint);
+  zmq_fd_ = router_.get(zmq::sockopt::fd);
 }
 
 zmq_loop::~zmq_loop() = default;
 
 void zmq_loop::run(const callbacks& on) {
   while (!stopped_) {
-    if (woken_.load()) {
-      clear_wake();
+    if (pending_.exchange(false)) {
       on.on_wake();
       tell_freed(on);
     }
-    if (receive_some(on))
+    if (receive_some(on) || pending_)
       continue;
-    if (woken_.load())
-      continue;
-    zmq::pollitem_t items[] = {{router_.handle(), 0, ZMQ_POLLIN, 0},
-                               {nullptr, wake_fd_.get(), ZMQ_POLLIN, 0}};
-    try {
-      zmq::poll(items, 2, std::chrono::milliseconds{-1});
-    } catch (const zmq::error_t& e) {
-      if (e.num() != EINTR)
-        throw;
-    }
-    if (items[1].revents)
-      woken_ = true;
+    // From here on a wake-up writes to the descriptor; one that came before is seen by the check.
+    sleeping_ = true;
+    if (!pending_ && !stopped_)
+      block();
+    sleeping_ = false;
   }
+}
+
+/// Waits for a message or a wake-up. ZeroMQ's descriptor tells of changes only, so what it has
+/// already is asked for first.
+void zmq_loop::block() {
+  if (router_.get(zmq::sockopt::events) & ZMQ_POLLIN)
+    return;
+  pollfd fds[] = {{zmq_fd_, POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
+  if (::poll(fds, 2, -1) <= 0 || !fds[1].revents)
+    return;
+  uint64_t count = 0;
+  [[maybe_unused]] auto n = ::read(wake_fd_.get(), &count, sizeof count);
+  pending_ = true;
 }
 
 bool zmq_loop::receive_some(const callbacks& on) {
@@ -89,7 +95,7 @@ bool zmq_loop::receive_some(const callbacks& on) {
         frames.push_back(std::move(x));
     }
     on.on_message(id.to_string(), std::move(frames));
-    if (woken_.load())
+    if (pending_)
       return true;
   }
   return true;
@@ -142,16 +148,11 @@ void zmq_loop::tell_freed(const callbacks& on) {
 }
 
 void zmq_loop::wake() {
-  if (woken_.exchange(true))
-    return;
+  pending_ = true;
+  if (!sleeping_.exchange(false))
+    return; // It looks at `pending_` before it sleeps.
   uint64_t one = 1;
   [[maybe_unused]] auto n = ::write(wake_fd_.get(), &one, sizeof one);
-}
-
-void zmq_loop::clear_wake() {
-  uint64_t count = 0;
-  [[maybe_unused]] auto n = ::read(wake_fd_.get(), &count, sizeof count);
-  woken_ = false; // Before the work is looked at, so that work added meanwhile wakes again.
 }
 
 void zmq_loop::stop() {

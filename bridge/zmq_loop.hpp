@@ -14,13 +14,13 @@
 
 namespace corral {
 
-/// The ZeroMQ side of the bridge without any actor: one ROUTER socket, polled together with a wake-up
-/// descriptor, on one thread. All methods but `wake` and `stop` belong to that thread.
+/// The ZeroMQ side of the bridge without any actor: one ROUTER socket, polled together with a
+/// wake-up descriptor, on one thread. All methods but `wake` and `stop` belong to that thread.
 class zmq_loop {
 public:
   struct settings {
-    std::string endpoint;                          ///< Such as "ipc:///run/corral/corral.sock".
-    int64_t max_message_bytes = 16 * 1024 * 1024;  ///< Of one frame; libzmq drops a peer beyond it.
+    std::string endpoint;                         ///< Such as "ipc:///run/corral/corral.sock".
+    int64_t max_message_bytes = 16 * 1024 * 1024; ///< Of one frame; libzmq drops a peer beyond it.
   };
 
   /// How many bytes libzmq still holds for one client. Shared with the messages under way, whose
@@ -61,7 +61,7 @@ public:
   /// False if the client is gone.
   bool send(outgoing x);
 
-  /// Makes `run` call `on_wake` soon. From any thread; cheap if one is pending.
+  /// Makes `run` call `on_wake` soon. From any thread; costs a system call only if the loop sleeps.
   void wake();
   void stop();
 
@@ -73,11 +73,13 @@ private:
   zmq::message_t lend(blob bytes, const account_ptr& charge, uint64_t tag);
   bool receive_some(const callbacks& on);
   void tell_freed(const callbacks& on);
-  void clear_wake();
+  void block();
 
   zmq::socket_t router_;
   unique_fd wake_fd_;
-  std::atomic<bool> woken_ = false;
+  int zmq_fd_ = -1;                    // The socket's own; never closed here.
+  std::atomic<bool> pending_ = false;  // Something waits for `on_wake`.
+  std::atomic<bool> sleeping_ = false; // A wake-up must write to `wake_fd_`.
   std::atomic<bool> stopped_ = false;
   std::shared_ptr<freed_list> freed_;
 };
