@@ -63,24 +63,10 @@ direct_guests::~direct_guests() {
 void direct_guests::connect(guest& x, const endpoint& where) {
   wait_readable(*where.listener);
   x.link.reset(::accept4(where.listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
-  receive_frame(x); // Its hello.
+  receive(x); // Its hello, which is whole: it is small and was written at once.
   fields hello;
   hello.set("op", "hello").set("secret", where.secret).set("limits", fields{});
   (void)write_all(x.link, encode_frame_head(hello.dump(), 0));
-}
-
-frame direct_guests::receive_frame(guest& x) {
-  for (;;) {
-    if (auto whole = value_of(x.decoder.next()))
-      return std::move(*whole);
-    wait_readable(x.link);
-    std::string bytes(4096, '\0');
-    auto n = ::read(x.link.get(), bytes.data(), bytes.size());
-    if (n <= 0)
-      throw std::runtime_error{"a guest has ended"};
-    bytes.resize(static_cast<size_t>(n));
-    x.decoder.feed(blob::take(std::move(bytes)));
-  }
 }
 
 void direct_guests::start_exec(guest& x) {
@@ -90,10 +76,20 @@ void direct_guests::start_exec(guest& x) {
 }
 
 bool direct_guests::receive(guest& x) {
-  auto reply = receive_frame(x);
-  if (reply.header.flag("ok") == false)
-    throw std::runtime_error{"a guest refused: " + reply.header.dump()};
-  return reply.header.has("ok") && !has_more(reply.header);
+  wait_readable(x.link);
+  std::string bytes(4096, '\0');
+  auto n = ::read(x.link.get(), bytes.data(), bytes.size());
+  if (n <= 0)
+    throw std::runtime_error{"a guest has ended"};
+  bytes.resize(static_cast<size_t>(n));
+  x.decoder.feed(blob::take(std::move(bytes)));
+  bool ended = false;
+  while (auto got = value_of(x.decoder.next())) {
+    if (got->header.flag("ok") == false)
+      throw std::runtime_error{"a guest refused: " + got->header.dump()};
+    ended = ended || got->header.has("ok");
+  }
+  return ended;
 }
 
 double direct_guests::throughput(std::chrono::milliseconds duration) {

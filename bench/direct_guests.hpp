@@ -32,8 +32,7 @@ private:
 
   void connect(guest& x, const endpoint& where);
   void start_exec(guest& x);
-  bool receive(guest& x); ///< True if the exec has ended.
-  frame receive_frame(guest& x);
+  bool receive(guest& x); ///< Takes what has come; true if the exec has ended.
 
   temp_dir dir_;
   std::unique_ptr<sandbox_backend> backend_;

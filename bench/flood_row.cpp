@@ -42,6 +42,19 @@ private:
   uint64_t largest_ = 0;
 };
 
+/// That there was one: the reply to the cancelled command says how much it wrote.
+void check_flood(dealer& client) {
+  for (;;) {
+    auto x = client.receive();
+    auto written = fields::parse(x.text()).value_or(fields{}).integer("stdout_bytes");
+    if (!written)
+      continue; // The reply to the cancel itself.
+    if (*written < int64_t{100} * 1024 * 1024)
+      throw std::runtime_error{"yes wrote " + std::to_string(*written) + " bytes only"};
+    return;
+  }
+}
+
 } // namespace
 
 std::vector<row> measure_flood(context& x) {
@@ -69,6 +82,7 @@ std::vector<row> measure_flood(context& x) {
     guest_memory.add(*std::max_element(all.begin(), all.end()));
   });
   flood.send(R"({"op":"cancel","id":"c","request":"1"})");
+  check_flood(flood);
   pair p99{percentile(quiet, 0.99), percentile(disturbed, 0.99)};
   return {ratio_row("yes: neighbours' p99", "", "us", {p99}, limit_kind::at_most, 3),
           absolute_row("yes: daemon grows", "KiB", daemon_memory.kib(), 256),

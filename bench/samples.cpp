@@ -21,14 +21,12 @@ double time_of(const std::function<void()>& call) {
   return std::chrono::duration<double, std::micro>(clock::now() - began).count();
 }
 
-pair by_turns(size_t calls, size_t block, const std::function<void()>& baseline,
+pair by_turns(size_t calls, const std::function<void()>& baseline,
               const std::function<void()>& measured) {
   samples a, b;
   while (a.size() < calls) {
-    for (size_t i = 0; i < block; ++i)
-      a.push_back(time_of(baseline));
-    for (size_t i = 0; i < block; ++i)
-      b.push_back(time_of(measured));
+    a.push_back(time_of(baseline));
+    b.push_back(time_of(measured));
   }
   return {median(a), median(b)};
 }

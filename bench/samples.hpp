@@ -26,8 +26,9 @@ struct pair {
   double measured = 0;
 };
 
-/// Both sides by turns, `block` calls each, until each had `calls`: their medians.
-pair by_turns(size_t calls, size_t block, const std::function<void()>& baseline,
+/// Both sides by turns, `calls` each, so that both find the machine in the same state: their
+/// medians.
+pair by_turns(size_t calls, const std::function<void()>& baseline,
               const std::function<void()>& measured);
 
 } // namespace corral::bench
