@@ -11,7 +11,7 @@ constexpr int patience_ms = 60'000;
 } // namespace
 
 std::string dealer::answer::string(std::string_view name) const {
-  auto key = "\"" + std::string{name} + "\":\"";
+  auto key = std::string{"\""}.append(name).append("\":\"");
   auto at = text().find(key);
   if (at == std::string_view::npos)
     return "";

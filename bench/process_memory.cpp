@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 /// The figure of a line "Name:   123 kB" in bytes.
 uint64_t figure(const std::string& text, std::string_view name) {
-  auto at = text.find("\n" + std::string{name} + ":");
+  auto at = text.find(std::string{"\n"}.append(name).append(":"));
   if (at == std::string::npos)
     return 0;
   auto begin = text.find_first_of("0123456789", at);
