@@ -18,7 +18,7 @@ public:
   context(std::filesystem::path build, bool quick) : build_{std::move(build)}, quick_{quick} {}
 
   const std::filesystem::path& build() const { return build_; }
-  size_t rounds() const { return quick_ ? 2 : 5; }
+  size_t rounds() const { return quick_ ? 3 : 5; }
   /// A number of calls or seconds of a full run; a fraction of it in a quick one.
   size_t scaled(size_t x) const { return quick_ ? std::max<size_t>(x / 5, 1) : x; }
 
