@@ -1,5 +1,6 @@
 #include "bridge/zmq_loop.hpp"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -40,7 +41,7 @@ zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
   : router_{context, zmq::socket_type::router},
     wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
     freed_{std::make_shared<freed_list>()} {
-  freed_->wake_fd = unique_fd{::dup(wake_fd_.get())};
+  freed_->wake_fd = unique_fd{::fcntl(wake_fd_.get(), F_DUPFD_CLOEXEC, 3)};
   router_.set(zmq::sockopt::router_mandatory, true);
   router_.set(zmq::sockopt::sndhwm, 0); // The bridge counts bytes itself; a ROUTER would drop.
   router_.set(zmq::sockopt::linger, 1000); // For the last replies of a shutdown.
