@@ -1,6 +1,7 @@
 #include "actors/provider.hpp"
 
 #include "actors/guest_protocol.hpp"
+#include "actors/supervision.hpp"
 #include "os/random.hpp"
 
 #include <algorithm>
@@ -34,30 +35,32 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
                                                             provider_parts parts) {
   settings_ = std::move(settings);
   parts_ = std::move(parts);
+  report_exceptions(self_, [observe = parts_.observe](const std::string& text) {
+    observe("exception", fields{}.set("what", text));
+  });
   crew_.start(self_, parts_.make_worker, settings_.crew);
   self_->set_down_handler([this](caf::down_msg& x) { lost(x); });
   return {
-    [this](acquire_atom, acquire_order& x) { return acquire(std::move(x)); },
-    [this](find_atom, const std::string& id) { return find(id); },
-    [this](inspect_atom, const std::string& id) { return inspect(id); },
-    [this](list_atom, const std::string& state, const std::string& user) {
-      return list(state, user);
-    },
-    [this](release_atom, const client_key& client, const std::string& id,
-           const std::string& lease) { return release(client, id, lease); },
-    [this](release_atom, const client_key& client) { return release_all(client); },
-    [this](destroy_atom, const std::string& id, const client_key& client, bool force, bool purge) {
-      return destroy_for(id, client, force, purge);
-    },
-    [this](stats_atom) { return stats(); },
-    [this](reap_atom) { reap(); },
-    [this](drain_atom, duration limit) { return drain(limit); },
-    [this](up_atom, const std::string& id, int64_t session) { up(id, session); },
-    [this](tick_atom, uint64_t epoch) { tick(epoch); },
+      [this](acquire_atom, acquire_order& x) { return acquire(std::move(x)); },
+      [this](find_atom, const std::string& id) { return find(id); },
+      [this](inspect_atom, const std::string& id) { return inspect(id); },
+      [this](list_atom, const std::string& state, const std::string& user) {
+        return list(state, user);
+      },
+      [this](release_atom, const client_key& client, const std::string& id,
+             const std::string& lease) { return release(client, id, lease); },
+      [this](release_atom, const client_key& client) { return release_all(client); },
+      [this](destroy_atom, const std::string& id, const client_key& client, bool force,
+             bool purge) { return destroy_for(id, client, force, purge); },
+      [this](stats_atom) { return stats(); },
+      [this](reap_atom) { reap(); },
+      [this](drain_atom, duration limit) { return drain(limit); },
+      [this](up_atom, const std::string& id, int64_t session) { up(id, session); },
+      [this](tick_atom, uint64_t epoch) { tick(epoch); },
   };
 }
 
-// -- acquire ----------------------------------------------------------------------------------------
+// -- acquire --
 
 caf::result<grant> provider_state::acquire(acquire_order order) {
   if (drain_until_)
@@ -86,8 +89,8 @@ void provider_state::begin(slot& x) {
   make_room(x.id, {});
 }
 
-/// Evicts the least recently used warm sandbox, or decides what happens without one. `busy` have said
-/// no and are not asked again.
+/// Evicts the least recently used warm sandbox, or decides what happens without one. `busy` have
+/// said no and are not asked again.
 void provider_state::make_room(const std::string& id, std::vector<std::string> busy) {
   auto newcomer = table_.find(id);
   if (!newcomer || newcomer->state != phase::starting)
@@ -114,8 +117,7 @@ void provider_state::make_room(const std::string& id, std::vector<std::string> b
 }
 
 void provider_state::overflow(slot& x) {
-  if (settings_.overflow == when_full::reject
-      || table_.occupied() > settings_.max_sandboxes)
+  if (settings_.overflow == when_full::reject || table_.occupied() > settings_.max_sandboxes)
     return no_room(x);
   tell("burst", x, fields{}.set("replicas", settings_.replicas));
   create(x.id);
@@ -178,7 +180,7 @@ void provider_state::probe(slot& x) {
     ready(*x);
   };
   self_->request(x.actor, caf::infinite, probe_atom::value)
-    .then(settle, [settle](const caf::error&) { settle(false); });
+      .then(settle, [settle](const caf::error&) { settle(false); });
 }
 
 /// Serves everyone who waits: one attempt, one result.
@@ -225,7 +227,7 @@ void provider_state::fail_and_destroy(slot& x, const error& why) {
   destroy(x, "failed");
 }
 
-// -- the end of a sandbox ---------------------------------------------------------------------------
+// -- the end of a sandbox --
 
 void provider_state::retire(slot& x, time_point unused_since,
                             std::function<void(const retirement&)> then) {
@@ -243,7 +245,7 @@ void provider_state::retire(slot& x, time_point unused_since,
     then(answer);
   };
   self_->request(x.actor, caf::infinite, retire_atom::value, unused_since)
-    .then(settle, [settle](const caf::error&) { settle({}); });
+      .then(settle, [settle](const caf::error&) { settle({}); });
 }
 
 void provider_state::destroy(slot& x, reason why) {
@@ -335,7 +337,7 @@ void provider_state::end_if_unused(slot& x, reason why) {
   });
 }
 
-// -- requests about sandboxes -----------------------------------------------------------------------
+// -- requests about sandboxes --
 
 caf::result<grant> provider_state::find(const std::string& id) {
   auto found = table_.resolve(id);
@@ -368,20 +370,20 @@ caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
     return share(row);
   auto promise = self_->make_response_promise<fields_ptr>();
   self_->request(x.actor, caf::infinite, inspect_atom::value)
-    .then(
-      [this, promise, row](const sandbox_usage& u) mutable {
-        if (row.text("state") == "parked" && (u.running || u.active > 0 || u.waiting > 0))
-          row.set("state", "borrowed");
-        fields usage;
-        auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(now() - u.used_at);
-        usage.set("execs", u.execs).set("running", u.running).set("active", u.active);
-        usage.set("idle_ms", std::max<int64_t>(idle.count(), 0));
-        row.set("queue", u.waiting).set("usage", usage).set("session", u.session);
-        promise.deliver(share(row));
-      },
-      [promise](const caf::error&) mutable {
-        promise.deliver(share(fields{}.set("found", false)));
-      });
+      .then(
+          [this, promise, row](const sandbox_usage& u) mutable {
+            if (row.text("state") == "parked" && (u.running || u.active > 0 || u.waiting > 0))
+              row.set("state", "borrowed");
+            fields usage;
+            auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(now() - u.used_at);
+            usage.set("execs", u.execs).set("running", u.running).set("active", u.active);
+            usage.set("idle_ms", std::max<int64_t>(idle.count(), 0));
+            row.set("queue", u.waiting).set("usage", usage).set("session", u.session);
+            promise.deliver(share(row));
+          },
+          [promise](const caf::error&) mutable {
+            promise.deliver(share(fields{}.set("found", false)));
+          });
   return promise;
 }
 
@@ -420,7 +422,7 @@ caf::result<fields_ptr> provider_state::release(const client_key& client, const 
                    {}});
   released(*dropped);
   return share(
-    fields{}.set("remaining", leases_.count(x.id)).set("state", state_of(x)).set("released", 1));
+      fields{}.set("remaining", leases_.count(x.id)).set("state", state_of(x)).set("released", 1));
 }
 
 fields_ptr provider_state::release_all(const client_key& client) {
@@ -502,7 +504,7 @@ fields_ptr provider_state::stats() {
   return share(x);
 }
 
-// -- shutdown and time ------------------------------------------------------------------------------
+// -- shutdown and time --
 
 caf::result<caf::ok_atom> provider_state::drain(duration limit) {
   auto until = now() + limit;

@@ -1,5 +1,7 @@
 #include "actors/sandbox.hpp"
 
+#include "actors/supervision.hpp"
+
 namespace corral {
 
 namespace {
@@ -23,31 +25,35 @@ sandbox_actor::behavior_type sandbox_state::make_behavior(sandbox_settings setti
   ready_ = std::move(ready);
   queue_ = exec_queue{settings_.queue};
   used_at_ = now();
+  report_exceptions(self_, settings_.report);
   link_ = make_link(self_);
   self_->monitor(link_);
   self_->set_down_handler([this](caf::down_msg&) {
-    if (!retired_) // Else its guest is being ended, and requests are still sent back until the exit.
+    if (!retired_) // Else its guest is being ended, and requests are still sent back until the
+                   // exit.
       lose("its guest is gone");
   });
   return {
-    [this](submit_atom, submission& x, const answer_sink& sink) { submit(std::move(x), sink); },
-    [this](cancel_atom, ticket_id ticket, ticket_id target, const answer_sink& sink) {
-      cancel(ticket, target, sink);
-    },
-    [this](send_atom, ticket_id ticket, ticket_id target, const message_ptr& x,
-           const answer_sink& sink) { input(ticket, target, x, sink); },
-    [this](data_atom, ticket_id ticket, const blob& piece, bool last) { data(ticket, piece, last); },
-    [this](credit_atom, ticket_id ticket, uint64_t bytes, int64_t seq) {
-      credit(ticket, bytes, seq);
-    },
-    [this](retire_atom, time_point unused_since) { return retire(unused_since); },
-    [this](probe_atom) { return probe(); },
-    [this](inspect_atom) { return usage(); },
-    [this](drain_atom) { drain(); },
-    [this](kill_atom) { lose("it was destroyed"); },
-    [this](up_atom, const fields_ptr& hello) { up(*hello); },
-    [this](answer_atom, const message_ptr& x) { from_guest(x); },
-    [this](tick_atom, uint64_t epoch) { tick(epoch); },
+      [this](submit_atom, submission& x, const answer_sink& sink) { submit(std::move(x), sink); },
+      [this](cancel_atom, ticket_id ticket, ticket_id target, const answer_sink& sink) {
+        cancel(ticket, target, sink);
+      },
+      [this](send_atom, ticket_id ticket, ticket_id target, const message_ptr& x,
+             const answer_sink& sink) { input(ticket, target, x, sink); },
+      [this](data_atom, ticket_id ticket, const blob& piece, bool last) {
+        data(ticket, piece, last);
+      },
+      [this](credit_atom, ticket_id ticket, uint64_t bytes, int64_t seq) {
+        credit(ticket, bytes, seq);
+      },
+      [this](retire_atom, time_point unused_since) { return retire(unused_since); },
+      [this](probe_atom) { return probe(); },
+      [this](inspect_atom) { return usage(); },
+      [this](drain_atom) { drain(); },
+      [this](kill_atom) { lose("it was destroyed"); },
+      [this](up_atom, const fields_ptr& hello) { up(*hello); },
+      [this](answer_atom, const message_ptr& x) { from_guest(x); },
+      [this](tick_atom, uint64_t epoch) { tick(epoch); },
   };
 }
 
@@ -89,9 +95,9 @@ void sandbox_state::start(ticket_id ticket) {
   auto& w = works_.at(ticket);
   w.sent = now();
   w.backstop = now() + timeout_of(*w.what, settings_.defaults) + settings_.backstop;
-  self_->send(link_, send_atom::value,
-              message_ptr{
-                std::make_shared<const message>(to_guest(*w.what, ticket, settings_.defaults))});
+  self_->send(
+      link_, send_atom::value,
+      message_ptr{std::make_shared<const message>(to_guest(*w.what, ticket, settings_.defaults))});
 }
 
 void sandbox_state::cancel(ticket_id ticket, ticket_id target, const answer_sink& sink) {
@@ -214,8 +220,11 @@ void sandbox_state::finish(ticket_id ticket, message x) {
   if (w.what->spec->id == op::exec) {
     ++execs_;
     session_ = x.header.integer("session").value_or(session_);
-    if (w.sent && x.header.flag("ok") == true)
+    if (w.sent && x.header.flag("ok") == true) {
       x.header.set("queued_ms", in_ms(*w.sent - w.submitted).count());
+      if (x.header.integer("exit_code") != 0)
+        add_memory_kills(x.header);
+    }
   }
   fields cancelled;
   cancelled.set("cancelled", x.header.flag("cancelled").value_or(false));
@@ -223,6 +232,17 @@ void sandbox_state::finish(ticket_id ticket, message x) {
   for (auto& [asked, sink] : w.cancels)
     reply(sink, asked, make_reply(cancelled));
   start_waiting();
+}
+
+/// Tells an exec of the kills since the last one that was told of any.
+void sandbox_state::add_memory_kills(fields& result) {
+  auto memory = settings_.memory();
+  if (!memory || memory->kills <= kills_)
+    return;
+  fields oom;
+  oom.set("kills", memory->kills - kills_).set("limit", memory->limit).set("peak", memory->peak);
+  kills_ = memory->kills;
+  result.set("oom", oom);
 }
 
 void sandbox_state::reply(const answer_sink& sink, ticket_id ticket, message x) {

@@ -4,6 +4,7 @@
 #include "actors/exec_queue.hpp"
 #include "actors/guest_protocol.hpp"
 #include "messages/sandbox.hpp"
+#include "providers/contract.hpp"
 
 #include <caf/result.hpp>
 #include <caf/stateful_actor.hpp>
@@ -27,6 +28,10 @@ struct sandbox_settings {
   request_defaults defaults;
   duration backstop = std::chrono::seconds{5};   ///< Past a deadline that the guest enforces.
   duration ping_limit = std::chrono::seconds{2}; ///< For a guest to answer a ping.
+  /// What the memory limit did so far, if there is one; asked after an exec that failed.
+  std::function<std::optional<memory_counters>()> memory = [] { return std::nullopt; };
+  /// Hears of an exception, which ends the actor.
+  std::function<void(const std::string&)> report = [](const std::string&) {};
 };
 
 class sandbox_state {
@@ -35,8 +40,8 @@ public:
 
   explicit sandbox_state(sandbox_actor::pointer self) : self_{self} {}
 
-  sandbox_actor::behavior_type make_behavior(sandbox_settings settings, const link_factory& make_link,
-                                             ready_callback ready);
+  sandbox_actor::behavior_type make_behavior(sandbox_settings settings,
+                                             const link_factory& make_link, ready_callback ready);
 
 private:
   /// A request that has not been answered yet.
@@ -44,9 +49,9 @@ private:
     request_ptr what;
     answer_sink sink;
     time_point submitted;
-    std::optional<time_point> sent;     // To the guest.
-    std::optional<time_point> backstop; // When the guest must have answered.
-    bool started = false;               // The guest said so.
+    std::optional<time_point> sent;                         // To the guest.
+    std::optional<time_point> backstop;                     // When the guest must have answered.
+    bool started = false;                                   // The guest said so.
     std::vector<std::pair<ticket_id, answer_sink>> cancels; // Answered with it.
   };
   struct ping {
@@ -68,6 +73,7 @@ private:
   void up(const fields& hello);
   void from_guest(const message_ptr& x);
   void finish(ticket_id ticket, message reply);
+  void add_memory_kills(fields& result);
   void reply(const answer_sink& sink, ticket_id ticket, message x);
   void tick(uint64_t epoch);
   void rearm();
@@ -86,14 +92,15 @@ private:
   deadline_timer timer_;
   time_point used_at_;
   uint64_t execs_ = 0;
+  uint64_t kills_ = 0; // By the memory limit, as far as execs have been told.
   int64_t session_ = 0;
   bool retired_ = false;
   bool draining_ = false;
 };
 
-/// Spawn with `sys.spawn(sandbox, settings, make_link, ready)`. It ends only when its link does, a guest
-/// misses its backstop, it is killed, or its provider sends an exit after it retired; whatever it was
-/// asked has been answered then.
+/// Spawn with `sys.spawn(sandbox, settings, make_link, ready)`. It ends only when its link does, a
+/// guest misses its backstop, it is killed, or its provider sends an exit after it retired;
+/// whatever it was asked has been answered then.
 sandbox_actor::behavior_type sandbox(sandbox_actor::stateful_pointer<sandbox_state> self,
                                      sandbox_settings settings, link_factory make_link,
                                      ready_callback ready);

@@ -123,15 +123,18 @@ provider_settings provider_settings_of(const pool_config& pool) {
   return s;
 }
 
-sandbox_factory make_sandboxes(caf::actor_system& sys, caf::execution_unit& unit, const config& x,
+sandbox_factory make_sandboxes(caf::actor_system& sys, caf::execution_unit& unit,
+                               std::shared_ptr<sandbox_backend> backend, const config& x,
                                const pool_config& pool) {
   auto limits = guest_limits_of(x, pool);
   sandbox_settings settings;
   settings.queue.waiting = pool.sandbox_queue;
   settings.defaults.exec_timeout_ms = pool.exec_timeout.count();
-  return [&sys, &unit, limits, settings](const endpoint_ptr& where,
-                                         const provider_actor& owner) mutable {
+  settings.report = [](const std::string& text) { spdlog::error("{}", text); };
+  return [&sys, &unit, backend, limits, settings](const endpoint_ptr& where,
+                                                  const provider_actor& owner) mutable {
     settings.id = where->id;
+    settings.memory = [backend, id = where->id] { return backend->memory(id); };
     link_factory make_link = [&sys, where, limits](sandbox_actor owner) {
       return caf::actor_cast<link_actor>(
           sys.middleman().spawn_broker(guest_link, where, limits, owner));
@@ -241,9 +244,9 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   worker_factory make_worker = [&sys, backend] {
     return sys.spawn<caf::detached>(backend_worker, backend);
   };
-  auto provider =
-      spawn_on(sys, edge->unit(), corral::provider, provider_settings_of(pool),
-               provider_parts{make_worker, make_sandboxes(sys, edge->unit(), x, pool), log_event});
+  auto provider = spawn_on(
+      sys, edge->unit(), corral::provider, provider_settings_of(pool),
+      provider_parts{make_worker, make_sandboxes(sys, edge->unit(), backend, x, pool), log_event});
   auto bridge =
       start_bridge(sys, *edge, bridge_settings_of(x, pool, backend->traits()), provider, log_event);
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider");

@@ -47,8 +47,8 @@ spdlog::level::level_enum level_of(log_level x) {
 }
 
 spdlog::level::level_enum level_of(std::string_view event) {
-  static constexpr std::string_view unusual[] = {"lost",   "failed", "destroy_failed",
-                                                 "burst",  "client forgotten", "warning"};
+  static constexpr std::string_view unusual[] = {"lost",  "failed",           "destroy_failed",
+                                                 "burst", "client forgotten", "exception"};
   auto is_unusual = std::find(std::begin(unusual), std::end(unusual), event) != std::end(unusual);
   return is_unusual ? spdlog::level::warn : spdlog::level::info;
 }

@@ -1,5 +1,6 @@
 #include "bridge/bridge.hpp"
 
+#include "actors/supervision.hpp"
 #include "bridge/loop_thread.hpp"
 
 #include <caf/send.hpp>
@@ -43,6 +44,8 @@ bridge_actor start_bridge(caf::actor_system& sys, loop_thread& thread, bridge_se
 
 bridge::behavior_type bridge::make_behavior() {
   set_down_handler([this](caf::down_msg& x) { ended(x); });
+  report_exceptions(
+      this, [this](const std::string& text) { observe_("exception", fields{}.set("what", text)); });
   delayed_send(this, silence_check, tick_atom::value);
   return {
       [this](answer_atom, ticket_id ticket, const message_ptr& x) { answer(ticket, *x); },
@@ -53,8 +56,7 @@ bridge::behavior_type bridge::make_behavior() {
   };
 }
 
-// -- arrival
-// ----------------------------------------------------------------------------------------
+// -- arrival --
 
 void bridge::receive(const std::string& routing_id, std::vector<zmq::message_t> frames) {
   super::context(&unit());
@@ -158,8 +160,7 @@ void bridge::without_reply(const std::string& client, const corral::request& r) 
     super::send(c.sandbox, credit_atom::value, ticket, uint64_t{0}, *r.body.header.integer("seq"));
 }
 
-// -- requests that the bridge or the provider answers
-// -----------------------------------------------
+// -- requests that the bridge or the provider answers --
 
 template <class... Ts>
 void bridge::ask_provider(ticket_id ticket, Ts&&... xs) {

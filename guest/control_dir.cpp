@@ -95,11 +95,11 @@ void control_dir::forget_state() {
 }
 
 os_result<void> start_mark::arm() {
-  if (reader_ && !opened())
+  if (reader_ && !was_opened())
     return {};
   reader_.reset(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat found {};
-  if (reader_ && ::fstat(reader_.get(), &found) == 0 && S_ISFIFO(found.st_mode))
+  if (reader_ && ::fstat(reader_.get(), &found) == 0 && S_ISFIFO(found.st_mode) && !was_opened())
     return {};
   ::unlink(path_.c_str());
   if (::mkfifo(path_.c_str(), 0600) != 0)
@@ -110,13 +110,17 @@ os_result<void> start_mark::arm() {
   return {};
 }
 
-bool start_mark::opened() const {
+bool start_mark::was_opened() const {
   pollfd p{reader_.get(), POLLIN, 0};
-  return ::poll(&p, 1, 0) > 0;
+  if (::poll(&p, 1, 0) > 0)
+    return true;
+  // Nothing is there to read; a writer that still holds it turns the end into EAGAIN.
+  char byte;
+  return ::read(reader_.get(), &byte, 1) < 0;
 }
 
 bool start_mark::is_set() const {
-  if (opened())
+  if (was_opened())
     return true;
   struct stat ours {
   }, there{};

@@ -50,7 +50,8 @@ public:
   bool is_set() const;
 
 private:
-  bool opened() const;
+  /// Some process has it open for writing, or had since `arm`.
+  bool was_opened() const;
 
   std::string path_;
   unique_fd reader_;

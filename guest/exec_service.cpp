@@ -1,14 +1,8 @@
 #include "guest/exec_service.hpp"
 
-#include "messages/wire/names.hpp"
-
-#include "messages/wire/ops.hpp"
-
 #include <malloc.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 
 namespace corral::guest {
 
@@ -18,48 +12,6 @@ constexpr std::string_view stream_names[] = {"stdout", "stderr"};
 constexpr size_t most_keys_told = 256;
 constexpr size_t large_output = 256 * 1024;
 constexpr std::chrono::milliseconds trim_after{100};
-
-error invalid(const std::string& text) {
-  return {errc::invalid_request, "exec: " + text, {}};
-}
-
-/// A relative directory is below the workspace, as all relative paths are.
-std::string resolve(const std::string& path, const std::string& workspace) {
-  return path.starts_with('/') ? path : workspace + "/" + path;
-}
-
-result<void> check_directory(const std::string& path, const std::string& shown) {
-  struct stat found {};
-  auto number = ::stat(path.c_str(), &found) != 0 ? errno : S_ISDIR(found.st_mode) ? 0 : ENOTDIR;
-  if (number == 0)
-    return {};
-  return failure(errc_of_errno(number), "exec: cwd is not a directory that can be entered",
-                 fields{}.set("path", shown).set("operation", "exec"));
-}
-
-result<command_scope> parse_scope(const fields& header, const std::string& workspace) {
-  command_scope scope;
-  if (header.has("env")) {
-    auto env = header.object("env");
-    for (auto& name : env ? env->names() : std::vector<std::string>{}) {
-      auto value = env->text(name);
-      if (!is_environment_name(name) || !value || value->find('\0') != std::string::npos)
-        return tl::unexpected{invalid("env must be an object of strings without NUL, with names "
-                                      "that match [A-Za-z_][A-Za-z0-9_]*")};
-      scope.variables.emplace_back(name, *value);
-    }
-    if (!env)
-      return tl::unexpected{invalid("env must be an object of strings")};
-  }
-  if (auto cwd = header.text("cwd")) {
-    scope.directory = resolve(*cwd, workspace);
-    if (cwd->find('\0') != std::string::npos)
-      return tl::unexpected{invalid("cwd must not have NUL")};
-    if (auto fine = check_directory(*scope.directory, *cwd); !fine)
-      return tl::unexpected{fine.error()};
-  }
-  return scope;
-}
 
 fields describe(const shell_outcome& x, const capture& out, const capture& err) {
   fields f;
@@ -86,77 +38,39 @@ void exec_service::configure(const settings& x) {
 }
 
 void exec_service::exec(int64_t re, const message& request) {
-  auto command = parse(request);
+  auto command = parse_command(request, session_.workspace(), settings_.timeout);
   if (!command)
     return refuse(re, command.error());
-  auto waiting = parse_waiter(re, request);
-  if (!waiting)
-    return refuse(re, waiting.error());
+  auto wish = parse_wish(request, settings_.max_output_chars);
+  if (!wish)
+    return refuse(re, wish.error());
+  waiter waiting{re, std::move(*wish)};
   auto key = request.header.text("key").value_or("");
   auto stream = request.header.flag("stream").value_or(false);
   if (key.empty()) {
     if (run_)
       return refuse(re, {errc::busy, "another exec is running", {}});
-    return start(std::move(*command), std::move(*waiting), "", stream);
+    return start(std::move(*command), std::move(waiting), "", stream);
   }
   auto digest = digest_of({command->script, command->input.value_or("")});
   switch (keys_.begin(key, digest, loop_.now())) {
   case key_store::claim::run:
     if (!run_)
-      return start(std::move(*command), std::move(*waiting), key, stream);
+      return start(std::move(*command), std::move(waiting), key, stream);
     keys_.abandon(key);
     return refuse(re, {errc::busy, "another exec is running", {}});
   case key_store::claim::join:
     if (stream)
       run_->streamed_to = re;
-    run_->waiters.push_back(std::move(*waiting));
+    run_->waiters.push_back(std::move(waiting));
     return announce();
   case key_store::claim::finished:
-    return send_(re, compose(*waiting, *keys_.find(key)));
+    return send_(re, compose(waiting, *keys_.find(key)));
   case key_store::claim::conflict:
-    return refuse(re, invalid("this key was used for another command"));
+    return refuse(re, {errc::invalid_request, "exec: this key was used for another command", {}});
   case key_store::claim::full:
     return refuse(re, {errc::queue_full, "the sandbox holds as many keys as it may", {}});
   }
-}
-
-result<shell_command> exec_service::parse(const message& request) const {
-  shell_command x;
-  if (!request.has_part("command"))
-    return tl::unexpected{invalid("the part \"command\" is missing")};
-  x.script = request.part_of("command").view();
-  if (x.script.find('\0') != std::string::npos)
-    return tl::unexpected{invalid("a command can't have NUL bytes; pass them by stdin or a file")};
-  auto timeout = request.header.integer("timeout_ms").value_or(settings_.timeout.count());
-  if (timeout < 1 || timeout > max_timeout_ms)
-    return tl::unexpected{
-        invalid("timeout_ms must be from 1 to " + std::to_string(max_timeout_ms))};
-  x.timeout = std::chrono::milliseconds{timeout};
-  auto scope = parse_scope(request.header, session_.workspace());
-  if (!scope)
-    return tl::unexpected{scope.error()};
-  x.scope = std::move(*scope);
-  x.input_open = request.header.flag("stdin_open").value_or(false);
-  if (request.has_part("stdin"))
-    x.input = request.part_of("stdin").view();
-  return x;
-}
-
-result<exec_service::waiter> exec_service::parse_waiter(int64_t re, const message& request) const {
-  waiter x{re, {"output", "stdout", "stderr"}, settings_.max_output_chars};
-  if (request.header.has("want")) {
-    auto want = request.header.texts("want").value_or(std::vector<std::string>{""});
-    for (auto& name : want)
-      if (!x.want.contains(name))
-        return tl::unexpected{invalid("want must be a list of output, stdout and stderr")};
-    x.want = {want.begin(), want.end()};
-  }
-  auto chars = request.header.integer("max_output_chars");
-  if (chars && *chars < 0)
-    return tl::unexpected{invalid("max_output_chars must not be negative")};
-  if (chars)
-    x.max_chars = static_cast<size_t>(*chars);
-  return x;
 }
 
 void exec_service::start(shell_command command, waiter first, std::string key, bool stream) {
@@ -238,18 +152,18 @@ void exec_service::finish(result<shell_outcome> x) {
 message exec_service::compose(const waiter& to, const retained_result& x) const {
   auto reply = make_reply(x.outcome);
   reply.header.erase("timeout_ms"); // Kept for the text only.
-  if (to.want.contains("output")) {
+  if (to.wish.want.contains("output")) {
     command_end end;
     end.exit_code = static_cast<int>(
         x.outcome.integer("exit_code").value_or(-x.outcome.integer("signal").value_or(0)));
     end.timed_out = x.outcome.flag("timed_out").value_or(false);
     end.cancelled = x.outcome.flag("cancelled").value_or(false);
     end.timeout = std::chrono::milliseconds{x.outcome.integer("timeout_ms").value_or(0)};
-    reply.add_part("output", blob::take(compose_output(x.out, x.err, end, to.max_chars)));
+    reply.add_part("output", blob::take(compose_output(x.out, x.err, end, to.wish.max_chars)));
   }
-  if (to.want.contains("stdout"))
+  if (to.wish.want.contains("stdout"))
     reply.add_part("stdout", blob::copy_of(x.out));
-  if (to.want.contains("stderr"))
+  if (to.wish.want.contains("stderr"))
     reply.add_part("stderr", blob::copy_of(x.err));
   return reply;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "guest/capture.hpp"
+#include "guest/exec_request.hpp"
 #include "guest/key_store.hpp"
 #include "guest/output_text.hpp"
 #include "guest/shell_session.hpp"
@@ -9,7 +10,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -50,8 +50,7 @@ private:
   /// A request that waits for the running exec.
   struct waiter {
     int64_t re = 0;
-    std::set<std::string> want;
-    size_t max_chars = 0;
+    result_wish wish;
   };
   struct execution {
     std::string key; ///< Empty without one.
@@ -66,8 +65,6 @@ private:
     event_loop::timer chunk_timer;
   };
 
-  result<shell_command> parse(const message& request) const;
-  result<waiter> parse_waiter(int64_t re, const message& request) const;
   void start(shell_command command, waiter first, std::string key, bool stream);
   void refuse(int64_t re, error x) { send_(re, make_reply(x)); }
   void announce();

@@ -101,7 +101,7 @@ void output_pipes::await_end(handler on_output, event_loop::task on_end) {
 
 void output_pipes::release(output_drain& drain) {
   stop_listening();
-  if (all_ended()) {
+  if (all_ended() && in_place(output_stream::out) && in_place(output_stream::err)) {
     for (auto& s : streams_)
       s.ended = false;
     return;
@@ -129,6 +129,14 @@ bool output_pipes::read_once(output_stream which, const handler& on_output) {
   else
     s.ended = n == 0;
   return n > 0;
+}
+
+bool output_pipes::in_place(output_stream which) const {
+  struct stat ours {
+  }, there{};
+  return ::fstat(streams_[index(which)].reader.get(), &ours) == 0
+         && ::lstat(paths_.fifo(kind(which), number_).c_str(), &there) == 0
+         && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
 void output_pipes::stop_listening() {

@@ -73,6 +73,8 @@ private:
   /// Reads once; false if there is nothing now.
   bool read_once(output_stream which, const handler& on_output);
   void stop_listening();
+  /// False if agent code has put something else where the FIFO was.
+  bool in_place(output_stream which) const;
   bool all_ended() const { return streams_[0].ended && streams_[1].ended; }
 
   event_loop& loop_;

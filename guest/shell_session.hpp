@@ -99,7 +99,7 @@ private:
     bool scoped() const { return !command.scope.empty(); }
   };
 
-  // Starting: shell_session.cpp.
+  // Starting: shell_start.cpp.
   void attempt();
   bool prepare();
   os_result<void> write_files();
@@ -121,6 +121,7 @@ private:
   void interrupt_tick();
   void interrupt_shell();
   bool signal_targets();
+  std::vector<process_entry> find_targets() const;
 
   // Afterwards.
   void finish();

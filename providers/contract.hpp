@@ -9,7 +9,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,13 @@ struct backend_traits {
   bool thread_data_mounted = true; ///< Outputs can be read on the host under data_dir.
   bool adoptable = false;          ///< A later daemon can take over what runs.
   bool keeps_on_release = false;   ///< Release does nothing: the sandbox stays with its owner.
+};
+
+/// What a sandbox's memory limit did since its start; bytes, but for `kills`.
+struct memory_counters {
+  uint64_t kills = 0; ///< Processes ended by the out-of-memory killer.
+  uint64_t limit = 0;
+  uint64_t peak = 0;
 };
 
 /// Makes, finds and destroys environments of one kind. Every error is `sandbox_runtime` with
@@ -69,6 +78,9 @@ public:
 
   /// False only if it is known to be dead.
   virtual bool healthy(const std::string& id) = 0;
+
+  /// Nothing where memory isn't limited. Quick, and called from any thread.
+  virtual std::optional<memory_counters> memory(const std::string& id) const = 0;
 };
 
 } // namespace corral

@@ -14,7 +14,7 @@ result<void> file_call::check() const {
                    details);
   }
   if (out->cancelled())
-    return fail(errc::busy, "cancelled before it was done");
+    return fail(errc::busy, "cancelled or out of time before it was done");
   return {};
 }
 

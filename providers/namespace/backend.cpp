@@ -12,6 +12,7 @@ namespace_backend::~namespace_backend() {
   auto running = std::move(running_);
   for (auto& [id, outer] : running)
     static_cast<void>(maker_->unmake(id, false, outer ? &*outer : nullptr));
+  maker_->cgroups().remove_parents();
 }
 
 result<std::unique_ptr<namespace_backend>> namespace_backend::open(namespace_settings settings) {
@@ -99,8 +100,7 @@ bool namespace_backend::healthy(const std::string& id) {
                 .value_or(false);
 }
 
-std::optional<jail::memory_counters>
-namespace_backend::memory_events(const std::string& id) const {
+std::optional<memory_counters> namespace_backend::memory(const std::string& id) const {
   return maker_->cgroups().memory_events(id);
 }
 

@@ -17,7 +17,7 @@ namespace corral {
 namespace jail {
 class sandbox_maker;
 struct trouble;
-}
+} // namespace jail
 
 /// Sandboxes made of Linux namespaces by bubblewrap. docs/security.md says what they hold.
 class namespace_backend : public sandbox_backend {
@@ -38,8 +38,7 @@ public:
   std::vector<std::string> list() override;
   bool healthy(const std::string& id) override;
 
-  /// What the sandbox's memory limit did so far; nothing if it isn't enforced here.
-  std::optional<jail::memory_counters> memory_events(const std::string& id) const;
+  std::optional<memory_counters> memory(const std::string& id) const override;
 
 private:
   explicit namespace_backend(std::unique_ptr<jail::sandbox_maker> maker);
