@@ -6,12 +6,29 @@
 #include <cerrno>
 #include <cstring>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace corral {
 
 namespace {
 
 constexpr int messages_a_turn = 64;
 constexpr size_t max_frames = 8;
+
+// libzmq hands messages to its own thread by means that ThreadSanitizer can't see: these tell it.
+#ifdef __SANITIZE_THREAD__
+void given_to_libzmq(void* x) {
+  __tsan_release(x);
+}
+void taken_from_libzmq(void* x) {
+  __tsan_acquire(x);
+}
+#else
+void given_to_libzmq(void*) {}
+void taken_from_libzmq(void*) {}
+#endif
 
 } // namespace
 
@@ -102,6 +119,7 @@ zmq::message_t zmq_loop::lend(blob bytes, const account_ptr& charge, uint64_t ta
     charge->queued += size;
   auto data = const_cast<char*>(bytes.data());
   auto hint = new lent{std::move(bytes), charge, tag, freed_};
+  given_to_libzmq(hint);
   return {data, size, &zmq_loop::release, hint};
 }
 
@@ -124,6 +142,7 @@ bool zmq_loop::send(outgoing x) {
 }
 
 void zmq_loop::release(void*, void* hint) {
+  taken_from_libzmq(hint);
   std::unique_ptr<lent> x{static_cast<lent*>(hint)};
   auto bytes = x->payload.size();
   if (x->charge)
