@@ -17,6 +17,16 @@ client_registry::client* client_registry::find(const std::string& routing_id) {
   return i != clients_.end() ? &i->second : nullptr;
 }
 
+std::optional<std::string> client_registry::route_of(const std::string& routing_id,
+                                                     const std::string& key) const {
+  if (clients_.contains(routing_id))
+    return routing_id;
+  for (auto& [other, x] : clients_)
+    if (x.key == key)
+      return other;
+  return std::nullopt;
+}
+
 result<void> client_registry::hello(const std::string& routing_id, const std::string& name,
                                     const std::string& instance, duration heartbeat,
                                     time_point now) {
@@ -33,8 +43,12 @@ result<void> client_registry::hello(const std::string& routing_id, const std::st
   me.instance = instance;
   me.heartbeat = heartbeat;
   me.forgotten = false;
-  if (!name.empty())
-    me.key = name + '\n' + instance;
+  if (name.empty())
+    return {};
+  auto key = me.key = name + '\0' + instance;
+  // Else the silence of a connection that is gone would end the leases of the one that is there.
+  std::erase_if(clients_,
+                [&](auto& x) { return x.second.key == key && x.first != routing_id; });
   return {};
 }
 

@@ -32,7 +32,12 @@ public:
 
   client* find(const std::string& routing_id);
 
-  /// Introduces a connection. `busy` if a live client of that name has another instance.
+  /// Where answers to a client go: to the connection that asked, or to a newer one of the same name
+  /// and instance. Nothing if it has none.
+  std::optional<std::string> route_of(const std::string& routing_id, const std::string& key) const;
+
+  /// Introduces a connection, which takes the place of an older one of the same name and instance.
+  /// `busy` if a live client of that name has another instance.
   result<void> hello(const std::string& routing_id, const std::string& name,
                      const std::string& instance, duration heartbeat, time_point now);
 
