@@ -25,9 +25,8 @@ std::vector<lease_table::lease> lease_table::take_if(Predicate pred) {
   return result;
 }
 
-std::optional<lease_table::lease> lease_table::release(const std::string& client,
-                                                       const std::string& sandbox,
-                                                       const std::string& id) {
+std::optional<lease_table::lease>
+lease_table::release(const std::string& client, const std::string& sandbox, const std::string& id) {
   auto matches = [&](const lease& x) {
     return x.client == client && x.sandbox == sandbox && (id.empty() || x.id == id);
   };

@@ -48,7 +48,9 @@ bridge::behavior_type bridge::make_behavior() {
       this, [this](const std::string& text) { observe_("exception", fields{}.set("what", text)); });
   delayed_send(this, silence_check, tick_atom::value);
   return {
-      [this](answer_atom, ticket_id ticket, const message_ptr& x) { answer(ticket, *x); },
+      [this](answer_atom, ticket_id ticket, const message_ptr& x) {
+        answer(ticket, std::move(*x));
+      },
       [this](data_atom, ticket_id ticket, const message_ptr& x) { event(ticket, x); },
       [this](retired_atom, ticket_id ticket) { reroute(ticket); },
       [this](drain_atom) { draining_ = true; },

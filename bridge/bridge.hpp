@@ -114,7 +114,7 @@ private:
   void ended(const caf::down_msg& x);
 
   // Answers.
-  void answer(ticket_id ticket, const message& x);
+  void answer(ticket_id ticket, message reply);
   void answer(ticket_id ticket, const error& why) { answer(ticket, make_reply(why)); }
   void event(ticket_id ticket, const message_ptr& x);
   void abandon(ticket_id ticket, const error& why);

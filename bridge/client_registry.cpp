@@ -47,8 +47,7 @@ result<void> client_registry::hello(const std::string& routing_id, const std::st
     return {};
   auto key = me.key = name + '\0' + instance;
   // Else the silence of a connection that is gone would end the leases of the one that is there.
-  std::erase_if(clients_,
-                [&](auto& x) { return x.second.key == key && x.first != routing_id; });
+  std::erase_if(clients_, [&](auto& x) { return x.second.key == key && x.first != routing_id; });
   return {};
 }
 

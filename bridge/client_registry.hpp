@@ -18,13 +18,13 @@ public:
   using duration = std::chrono::steady_clock::duration;
 
   struct client {
-    std::string key;            ///< Name and instance, or the connection.
-    std::string name;           ///< Empty before a hello.
+    std::string key;  ///< Name and instance, or the connection.
+    std::string name; ///< Empty before a hello.
     std::string instance;
-    duration heartbeat{0};      ///< 0: none announced.
+    duration heartbeat{0}; ///< 0: none announced.
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
-    bool forgotten = false;     ///< Did not read its replies; says hello again before it is served.
+    bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 
   /// The client of a connection, made if it is new; counts as a sign of life.

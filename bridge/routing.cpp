@@ -161,7 +161,7 @@ void bridge::input(ticket_id ticket) {
     return answer(ticket, error{errc::invalid_request, "input: no such exec is running", {}});
   e.context.sandbox = found->context.sandbox;
   super::send(e.context.sandbox, send_atom::value, ticket, target,
-              message_ptr{e.context.what, &e.context.what->body}, answer_sink{this});
+              std::make_shared<message>(e.context.what->body), answer_sink{this});
 }
 
 void bridge::upload(ticket_id ticket, const corral::request& r) {
@@ -204,17 +204,16 @@ void bridge::taken(ticket_id ticket, uint64_t bytes) {
 
 // -- answers --
 
-void bridge::answer(ticket_id ticket, const message& x) {
+void bridge::answer(ticket_id ticket, message reply) {
   auto e = open_.take(ticket);
   if (!e)
     return; // Answered already.
   auto& c = e->context;
-  auto reply = x;
   reply.header.set("re", e->id);
   if (c.what->spec->id == op::exec && !c.origin.empty() && reply.header.flag("ok") == true)
     reply.header.set("origin", c.origin);
   latency_[c.what->spec->name].record(now() - c.arrived);
-  if (auto failed = x.header.object("error"))
+  if (auto failed = reply.header.object("error"))
     ++errors_[failed->text("code").value_or("")];
   if (auto to = clients_.route_of(c.routing_id, e->client))
     send(*to, c.from_req_socket, std::move(reply));
@@ -236,10 +235,11 @@ void bridge::event(ticket_id ticket, const message_ptr& x) {
   }
   if (is_credit)
     c.upload_credit += x->header.integer("bytes").value_or(0);
-  auto copy = *x;
-  copy.header.set("re", e->id);
+  x->header.set("re", e->id);
+  for (auto& p : x->parts)
+    p.name.clear(); // An event's payload needs no description.
   auto to = clients_.route_of(c.routing_id, e->client);
-  auto sent = to && send(*to, false, std::move(copy), is_chunk ? ticket : 0);
+  auto sent = to && send(*to, false, std::move(*x), is_chunk ? ticket : 0);
   if (!sent && is_chunk) // The guest would wait for a credit that never comes.
     abandon(ticket, error{errc::queue_full, "the client does not take its replies", {}});
 }
@@ -255,9 +255,9 @@ bool bridge::send(const std::string& routing_id, bool delimiter, message x, uint
         fields{}.set("client", client->name).set("queued_bytes", client->account->queued.load()));
     return false;
   }
-  auto header = x.encode_header();
-  return loop_.send(
-      {routing_id, delimiter, std::move(header), x.encode_payload(), client->account, tag});
+  auto payload = x.encode_payload();
+  return loop_.send({routing_id, delimiter, std::move(x).encode_header(), std::move(payload),
+                     client->account, tag});
 }
 
 } // namespace corral

@@ -60,10 +60,9 @@ struct zmq_loop::lent {
 };
 
 zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
-    : router_{context, zmq::socket_type::router},
-      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-      epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)},
-      freed_{std::make_shared<freed_list>()} {
+    : router_{context, zmq::socket_type::router}, wake_fd_{::eventfd(0,
+                                                                     EFD_CLOEXEC | EFD_NONBLOCK)},
+      epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)}, freed_{std::make_shared<freed_list>()} {
   freed_->wake_fd = unique_fd{::fcntl(wake_fd_.get(), F_DUPFD_CLOEXEC, 3)};
   router_.set(zmq::sockopt::router_mandatory, true);
   router_.set(zmq::sockopt::sndhwm, 0);    // The bridge counts bytes itself; a ROUTER would drop.

@@ -55,7 +55,7 @@ struct fixture : virtual_system {
     x.header.set("request", "r").set("eof", true);
     x.add_part("", blob::take(std::move(bytes)));
     tell(box, send_atom::value, ticket, target,
-         message_ptr{std::make_shared<const message>(std::move(x))}, bridge.sink);
+         message_ptr{std::make_shared<message>(std::move(x))}, bridge.sink);
     settle();
   }
   retirement retire(time_point unused_since) {

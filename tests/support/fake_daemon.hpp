@@ -148,14 +148,14 @@ public:
 
   static void reply(const asked& x, message m = make_reply()) {
     caf::anon_send(x.sink, answer_atom::value, x.ticket,
-                   message_ptr{std::make_shared<const message>(std::move(m))});
+                   message_ptr{std::make_shared<message>(std::move(m))});
   }
   static void event(const asked& x, fields header, std::string payload = {}) {
     message m{std::move(header), {}};
     if (!payload.empty())
       m.add_part("", blob::take(std::move(payload)));
     caf::anon_send(x.sink, data_atom::value, x.ticket,
-                   message_ptr{std::make_shared<const message>(std::move(m))});
+                   message_ptr{std::make_shared<message>(std::move(m))});
   }
   static void retired(const asked& x) { caf::anon_send(x.sink, retired_atom::value, x.ticket); }
 
