@@ -402,6 +402,8 @@ caf::result<fields_ptr> provider_state::release(const client_key& client, const 
   if (!found)
     return to_caf(found.error());
   auto& x = **found;
+  if (x.state == phase::ending)
+    return to_caf(corral::lost("false", "it is being destroyed"));
   auto dropped = leases_.release(client, x.id, lease);
   if (!dropped)
     return to_caf({errc::invalid_request,
@@ -494,7 +496,13 @@ fields_ptr provider_state::stats() {
 // ------------------------------------------------------------------------------
 
 caf::result<caf::ok_atom> provider_state::drain(duration limit) {
-  drain_until_ = now() + limit;
+  auto until = now() + limit;
+  if (drain_until_) { // Sooner than thought; the first request's answer tells when it is done.
+    drain_until_ = std::min(*drain_until_, until);
+    drain_step();
+    return caf::ok_atom::value;
+  }
+  drain_until_ = until;
   drained_ = self_->make_response_promise<caf::ok_atom>();
   for (auto& [id, x] : table_) {
     for (auto& w : std::exchange(x.waiters, {}))
