@@ -5,7 +5,7 @@ namespace corral {
 client_registry::client& client_registry::touch(const std::string& routing_id, time_point now) {
   auto [i, fresh] = clients_.try_emplace(routing_id);
   if (fresh) {
-    // No name has a NUL, so no client can claim a connection's key.
+    // No name starts with a NUL, so no client can claim a connection's key.
     i->second.key = std::string{"\0", 1} + routing_id;
   }
   i->second.seen = now;
@@ -34,7 +34,7 @@ result<void> client_registry::hello(const std::string& routing_id, const std::st
   me.heartbeat = heartbeat;
   me.forgotten = false;
   if (!name.empty())
-    me.key = name + '\n' + instance;
+    me.key = name + '\0' + instance; // Neither can have a NUL.
   return {};
 }
 
