@@ -186,7 +186,7 @@ void exec_service::input(int64_t re, const message& request) {
                          : std::nullopt;
   if (!accepted)
     return refuse(re, {errc::invalid_request, "input: no running exec takes this input", {}});
-  send_(re, make_reply(fields{}.set("accepted", *accepted)));
+  send_(re, make_reply(fields{}.set("bytes", *accepted)));
 }
 
 void exec_service::cancel(int64_t re) {

@@ -300,8 +300,8 @@ TEST_CASE_FIXTURE(fixture, "input goes to a running exec and is answered by the 
   CHECK(sent.header.flag("eof") == true);
   CHECK_FALSE(sent.header.has("request"));
   CHECK(sent.part_of("stdin").view() == "abc");
-  reply(5, fields{}.set("accepted", 3));
-  CHECK(bridge.reply(5).header.integer("accepted") == 3);
+  reply(5, fields{}.set("bytes", 3));
+  CHECK(bridge.reply(5).header.integer("bytes") == 3);
   reply(5);
   CHECK(bridge.answers[5].size() == 1);
 }
