@@ -56,6 +56,8 @@ class Sandbox:
             self.release()
         except (ConnectionError, errors.ClientClosed, errors.SandboxLost, errors.SandboxNotFound):
             pass  # The lease is gone, or goes with the client.
+        except errors.InvalidRequest:
+            pass  # Likewise, and the thread has a new sandbox of the same id.
 
     def __repr__(self) -> str:
         kind = "leased" if self._lease else "borrowed"
@@ -258,9 +260,9 @@ class Sandbox:
     def update_file(
         self, path: str, content: Union[Text, BinaryIO], *, timeout: Optional[float] = None
     ) -> int:
-        """Replaces the content of a file that exists, keeping its mode and owner.
+        """Replaces the content of a file, keeping its mode and owner; makes it if there is none.
 
-        Arguments, result and errors are those of ``write_file``, and FileNotFound.
+        Arguments, result and errors are those of ``write_file``.
         """
         fields = given(path=path, timeout_ms=milliseconds(timeout))
         return self._send_content("update_file", fields, content)
