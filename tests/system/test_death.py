@@ -1,0 +1,373 @@
+"""Whatever dies, and whenever: everyone is answered, nobody waits, and the next acquire gets a fresh
+sandbox. Nothing is left of what ended."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from harness import Raw, eventually, running, traces
+
+from corral import errors
+
+SOON = 1.0  # seconds within which everyone must have been told
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+            return [int(x) for x in file.read().split()]
+    except OSError:
+        return []
+
+
+def inside(pid):
+    """All processes of a sandbox, given its first."""
+    return [pid, *(x for child in children(pid) for x in inside(child))]
+
+
+def kill(*pids, number=signal.SIGKILL):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def fresh(client, thread, old_session_pid=None):
+    """A new sandbox for the thread, which works."""
+    with client.acquire(thread) as x:
+        assert x.origin == "created"
+        assert x.exec("echo ${X-unset}").stdout == b"unset\n"
+        return x.id
+
+
+VICTIMS = {
+    "the guest": lambda d, id: [d.record(id)["guest"]["pid"]],
+    "bwrap": lambda d, id: [d.record(id)["outer"]["pid"], d.record(id)["guest"]["pid"]],
+    "everything": lambda d, id: [d.record(id)["outer"]["pid"], *inside(d.record(id)["guest"]["pid"])],
+}
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_everyone_who_waits_or_runs_is_told_at_once(daemon, client, thread, victim):
+    box = client.acquire(thread)
+    box.exec("X=1")
+    with Raw(daemon.endpoint) as raw:
+        raw.exec("running", "sleep 60", sandbox=box.id, stream=True)
+        assert raw.receive()[0]["event"] in ("queued", "started")
+        running(client, box.id)
+        for i in range(20):
+            raw.exec(f"waits-{i}", "sleep 60", sandbox=box.id)
+        eventually(lambda: client.get(box.id)["queue"] == 20, what="20 waiting execs")
+        time.sleep(0.1)  # What runs says after 50 ms that it has started.
+        kill(*VICTIMS[victim](daemon, box.id))
+        begin = time.monotonic()
+        for i in range(20):
+            error = raw.reply(f"waits-{i}")[0]["error"]
+            assert (error["code"], error["details"]["started"], error["retryable"]) == ("sandbox_lost", False, True)
+        # Read out of order: its reply came before those of the waiting ones or after them.
+        assert time.monotonic() - begin < SOON
+    fresh(client, thread)
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_what_ran_is_told_so(daemon, client, thread, victim):
+    box = client.acquire(thread)
+    results = []
+
+    def run(call):
+        try:
+            results.append(call())
+        except errors.CorralError as fault:
+            results.append((fault.code, fault.details["started"], fault.retryable, time.monotonic()))
+
+    run_exec = threading.Thread(target=run, args=(lambda: box.exec("echo begun; sleep 60"),))
+    run_exec.start()
+    running(client, box.id)
+    time.sleep(0.2)
+    begin = time.monotonic()
+    kill(*VICTIMS[victim](daemon, box.id))
+    run_exec.join(10)
+    code, started, retryable, at = results[0]
+    assert (code, started, retryable) == ("sandbox_lost", True, False)
+    assert at - begin < SOON
+    with pytest.raises(errors.SandboxLost):
+        box.exec("true")
+    fresh(client, thread)
+
+
+def test_the_end_of_bwrap_alone_ends_no_session(daemon, client, sandbox):
+    """The outer process only waits: the guest isn't tied to it."""
+    sandbox.exec("X=1")
+    kill(daemon.record(sandbox.id)["outer"]["pid"])
+    assert sandbox.exec("echo $X").stdout == b"1\n"
+
+
+def test_a_killed_bash_costs_one_exec_only(daemon, client, sandbox):
+    results = []
+    run = threading.Thread(target=lambda: results.append(sandbox.exec("sleep 60")))
+    run.start()
+    running(client, sandbox.id)
+    time.sleep(0.1)
+    (bash,) = [x for x in children(daemon.guest_pid(sandbox.id))]
+    kill(bash)
+    run.join(10)
+    assert (results[0].exit_code, results[0].signal) == (None, 9)
+    assert sandbox.exec("echo next").stdout == b"next\n"
+
+
+def test_a_sandbox_that_dies_while_parked_is_not_handed_out(daemon, client, thread):
+    box = client.acquire(thread)
+    box.release()
+    kill(daemon.guest_pid(box.id))
+    fresh(client, thread)
+
+
+def test_a_sandbox_that_dies_over_and_over_starts_over_and_over(daemon, client, thread):
+    for _ in range(8):
+        with client.acquire(thread) as box:
+            assert box.origin == "created"
+            assert box.exec("echo ok").stdout == b"ok\n"
+            kill(daemon.guest_pid(box.id))
+            with pytest.raises(errors.SandboxLost):
+                box.exec("sleep 5")
+
+
+def test_a_lost_sandbox_leaves_nothing(daemon, client, thread):
+    box = client.acquire(thread)
+    box.exec("sleep 100 & setsid sleep 100 &")
+    pids = inside(daemon.guest_pid(box.id))
+    assert len(pids) >= 4
+    kill(pids[0])
+    eventually(lambda: client.get(box.id) is None, what="its end")
+    assert box.id not in daemon.records()
+    assert traces.cgroups(daemon, box.id) == []
+    assert not any(traces.alive(x) for x in pids)
+    assert box.id not in os.listdir(f"{daemon.run_dir}/links")
+
+
+def test_a_stopped_guest_is_caught_by_the_backstop(daemon, client, thread):
+    box = client.acquire(thread)
+    pid = daemon.guest_pid(box.id)
+    kill(pid, number=signal.SIGSTOP)
+    begin = time.monotonic()
+    with pytest.raises(errors.SandboxLost) as lost:
+        box.exec("true", timeout=0.5)
+    assert 4 < time.monotonic() - begin < 9  # Its deadline, and five seconds more.
+    assert lost.value.details["started"] == "unknown"
+    fresh(client, thread)
+    eventually(lambda: not traces.alive(pid), what="the stopped guest's end")
+
+
+def test_a_parked_sandbox_whose_guest_is_stopped_is_replaced_after_a_ping(daemon, client, thread):
+    box = client.acquire(thread)
+    box.exec("X=1")
+    box.release()
+    kill(daemon.guest_pid(box.id), number=signal.SIGSTOP)
+    begin = time.monotonic()
+    fresh(client, thread)
+    assert 1.5 < time.monotonic() - begin < 6  # The ping has two seconds.
+
+
+def test_destroy_with_force_answers_who_runs_and_who_waits(daemon, client, thread):
+    box = client.acquire(thread)
+    with Raw(daemon.endpoint) as raw:
+        for i in range(3):
+            raw.exec(str(i), "sleep 60", sandbox=box.id)
+        running(client, box.id)
+        time.sleep(0.1)
+        begin = time.monotonic()
+        assert client.destroy(box.id, force=True)
+        started = {}
+        for _ in range(3):
+            reply = raw.receive()[0]
+            assert reply["error"]["code"] == "sandbox_lost"
+            started[reply["re"]] = reply["error"]["details"]["started"]
+        assert time.monotonic() - begin < SOON
+    assert started == {"0": True, "1": False, "2": False}
+    fresh(client, thread)
+
+
+def test_an_acquire_during_the_teardown_gets_a_fresh_sandbox(daemon, client, thread):
+    for _ in range(5):
+        box = client.acquire(thread)
+        box.exec("X=1")
+        run = threading.Thread(target=lambda: client.destroy(box.id, force=True))
+        run.start()
+        with daemon.client() as second, second.acquire(thread) as again:
+            # Before the destroy, or after it; the one that is ending is never handed out.
+            try:
+                assert again.exec("echo works").stdout == b"works\n"
+            except errors.SandboxLost:
+                assert again.origin in ("active", "warm")
+        run.join()
+        if client.get(box.id):
+            client.destroy(box.id, force=True)
+
+
+# The daemon itself.
+
+
+def test_sigterm_lets_what_runs_finish_and_refuses_the_rest(new_daemon):
+    daemon = new_daemon()
+    with daemon.client() as client, Raw(daemon.endpoint) as raw:
+        box = client.acquire("a")
+        raw.exec("runs", "sleep 1; echo done", sandbox=box.id)
+        running(client, box.id)
+        raw.exec("waits", "echo never", sandbox=box.id)
+        eventually(lambda: client.get(box.id)["queue"] == 1, what="a waiting exec")
+        daemon.signal(signal.SIGTERM)
+        assert raw.reply("waits")[0]["error"]["code"] == "shutting_down"
+        raw.exec("late", "true", sandbox=box.id)
+        assert raw.reply("late")[0]["error"]["code"] == "shutting_down"
+        assert raw.error({"op": "acquire", "id": "b", "thread": "b"})["code"] == "shutting_down"
+        assert raw.call({"op": "ping", "id": "p"})[0]["ok"]
+        assert raw.reply("runs")[0]["exit_code"] == 0
+        assert daemon.process.wait(10) == 0
+    assert traces.all_of(daemon) == []
+
+
+def test_a_second_sigterm_ends_it_at_once(new_daemon):
+    daemon = new_daemon()
+    with daemon.client() as client, Raw(daemon.endpoint) as raw:
+        box = client.acquire("a")
+        raw.exec("runs", "sleep 60", sandbox=box.id)
+        running(client, box.id)
+        daemon.signal(signal.SIGTERM)
+        raw.exec("late", "true", sandbox=box.id)
+        assert raw.reply("late")[0]["error"]["code"] == "shutting_down"
+        begin = time.monotonic()
+        daemon.signal(signal.SIGTERM)
+        assert raw.reply("runs")[0]["error"]["code"] == "sandbox_lost"
+        assert daemon.process.wait(10) == 0
+        assert time.monotonic() - begin < 3
+    assert traces.all_of(daemon) == []
+
+
+def test_a_drain_ends_after_its_timeout(new_daemon):
+    daemon = new_daemon({"drain_timeout": "1s"})
+    with daemon.client() as client, Raw(daemon.endpoint) as raw:
+        box = client.acquire("a")
+        raw.exec("runs", "sleep 60", sandbox=box.id)
+        running(client, box.id)
+        begin = time.monotonic()
+        status, left = daemon.stop()
+        assert (status, left) == (0, [])
+        assert 0.8 < time.monotonic() - begin < 5
+        assert raw.reply("runs")[0]["error"]["code"] == "sandbox_lost"
+
+
+def test_shutdown_while_sandboxes_start(new_daemon):
+    daemon = new_daemon()
+    with Raw(daemon.endpoint) as raw:
+        for i in range(12):
+            raw.post({"op": "acquire", "id": str(i), "thread": f"t{i}"})
+        time.sleep(0.03)
+        status, left = daemon.stop()
+        assert (status, left) == (0, [])
+        replies = [raw.receive()[0] for _ in range(12)]
+        assert {x["re"] for x in replies} == {str(i) for i in range(12)}
+        assert all(x["ok"] or x["error"]["code"] == "shutting_down" for x in replies)
+
+
+def test_a_second_daemon_is_refused_by_name(daemon):
+    for more, named in (
+        ({}, "state_dir"),
+        ({"state_dir": f"{daemon.base}/state2", "run_dir": f"{daemon.base}/run2", "socket": daemon.socket}, daemon.socket),
+    ):
+        ended = subprocess.run(daemon.arguments(**more), capture_output=True, text=True, timeout=30, check=False)
+        assert ended.returncode == 1
+        assert f"pid {daemon.pid}" in ended.stderr and named in ended.stderr
+    with daemon.client() as client:
+        assert client.ping()["boot"]
+
+
+def test_a_crash_is_cleaned_up_by_the_next_start(new_daemon):
+    daemon = new_daemon()
+    with daemon.client() as client:
+        boxes = [client.acquire(x) for x in "abc"] + [client.acquire()]
+        boxes[0].exec("sleep 100 & setsid sleep 100 & echo kept > f")
+        pids = [daemon.guest_pid(x.id) for x in boxes]
+        boot = client.ping()["boot"]
+        daemon.kill()
+    assert all(traces.alive(x) for x in pids)  # Sandboxes don't die with their daemon.
+    daemon.start()
+    assert not any(traces.alive(x) for x in pids)
+    assert traces.cgroups(daemon) == []
+    assert daemon.records() == [] and os.listdir(f"{daemon.run_dir}/links") == []
+    with daemon.client() as client:
+        assert client.ping()["boot"] != boot
+        with client.acquire("a") as x:
+            assert (x.origin, x.exec("cat f").stdout) == ("created", b"kept\n")
+
+
+def test_a_crash_in_the_middle_of_work_leaves_no_half_file(new_daemon):
+    daemon = new_daemon()
+    old, new = "old\n" * 2_000_000, "new!\n" * 2_000_000
+    for i in range(4):
+        with daemon.client() as client:
+            client.sandbox("a").write_file("f", old)
+            writer = threading.Thread(target=_write_until_lost, args=(client, new))
+            writer.start()
+            time.sleep(0.02 * (i + 1))
+            daemon.kill()
+            writer.join()
+        daemon.start()
+        with daemon.client() as client:
+            box = client.sandbox("a")
+            assert box.exec("wc -c < f; head -c 3 f; tail -c 4 f | head -c 3").stdout in (
+                b"8000000\noldold", b"10000000\nnewew!")
+            # A temporary file can stay behind, one for each crash; none is ever taken for the file.
+            assert len(box.exec("ls -A").stdout.splitlines()) <= i + 2
+
+
+def _write_until_lost(client, text):
+    try:
+        client.sandbox("a").write_file("f", text)
+    except (errors.CorralError, ConnectionError):
+        pass
+
+
+def test_a_client_that_stays_is_told_and_served_after_a_restart(new_daemon):
+    daemon = new_daemon()
+    with daemon.client() as client:
+        box = client.sandbox("a")
+        fault = []
+
+        def run():
+            try:
+                box.exec("sleep 60")
+            except errors.DaemonRestarted as x:
+                fault.append(x)
+
+        waiting = threading.Thread(target=run)
+        waiting.start()
+        running(client, box.id)
+        daemon.kill()
+        daemon.start()
+        waiting.join(10)
+        assert len(fault) == 1
+        assert box.exec("echo served").stdout == b"served\n"
+
+
+def test_a_damaged_record_stops_no_start(new_daemon):
+    daemon = new_daemon()
+    with daemon.client() as client:
+        id = client.acquire("a").id
+        pid = daemon.guest_pid(id)
+        daemon.kill()
+    with open(f"{daemon.state_dir}/sandboxes/{id}.json", "w", encoding="utf-8") as file:
+        file.write('{"id": "')
+    with open(f"{daemon.state_dir}/sandboxes/{'0' * 16}.json", "w", encoding="utf-8") as file:
+        file.write('{"guest": {"pid": 1}}')
+    daemon.start()
+    assert daemon.records() == []
+    if daemon.enforces("pids"):  # Without a record only its cgroup leads to it.
+        assert not traces.alive(pid)
+    else:
+        kill(pid)
+    with daemon.client() as client:
+        assert client.acquire("a").exec("echo ok").stdout == b"ok\n"
