@@ -60,8 +60,7 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
   };
 }
 
-// -- acquire
-// ----------------------------------------------------------------------------------------
+// -- acquire --
 
 caf::result<grant> provider_state::acquire(acquire_order order) {
   if (drain_until_)
@@ -149,6 +148,8 @@ void provider_state::created(const std::string& id, result<std::pair<endpoint_pt
     fail_and_destroy(*x, made.error());
     return;
   }
+  if (made->first->who != x->who)
+    return fail(*x, {errc::identity_collision, "another owner's sandbox has this thread's id", {}});
   x->origin = made->second ? "discovered" : "created";
   x->actor = parts_.make_sandbox(made->first, provider_actor{self_});
   x->deadline = now() + settings_.connect_limit;
@@ -158,8 +159,8 @@ void provider_state::created(const std::string& id, result<std::pair<endpoint_pt
 
 void provider_state::up(const std::string& id, int64_t session) {
   auto x = table_.find(id);
-  if (!x || x->state != phase::starting)
-    return;
+  if (!x || x->state != phase::starting || !x->actor)
+    return; // Of an earlier attempt.
   x->session = session;
   pool_.add(id, now());
   tell("created", *x, fields{}.set("origin", x->origin));
@@ -185,12 +186,15 @@ void provider_state::probe(slot& x) {
 /// Serves everyone who waits: one attempt, one result.
 void provider_state::ready(slot& x) {
   x.state = phase::ready;
+  x.was_ready = true;
   x.deadline.reset();
   auto origin = std::exchange(x.origin, "warm");
   auto waiters = std::exchange(x.waiters, {});
   pool_.set_active(x.id, leases_.count(x.id) > 0);
   for (auto& w : waiters)
     w.promise.deliver(hand_out(x, w.order, origin));
+  if (x.anonymous && waiters.empty())
+    end_if_unused(x, "destroyed"); // Nobody knows it.
   if (drain_until_)
     drain_step();
 }
@@ -223,18 +227,19 @@ void provider_state::fail_and_destroy(slot& x, const error& why) {
   destroy(x, "failed");
 }
 
-// -- the end of a sandbox
-// ---------------------------------------------------------------------------
+// -- the end of a sandbox --
 
 void provider_state::retire(slot& x, time_point unused_since,
                             std::function<void(const retirement&)> then) {
   x.state = phase::retiring;
-  auto settle = [this, id = x.id, actor = x.actor, then](const retirement& answer) {
+  x.on_retire_answer = std::move(then);
+  auto settle = [this, id = x.id, actor = x.actor](const retirement& answer) {
     auto x = table_.find(id);
     if (!x || x->actor != actor || x->state != phase::retiring)
-      return then({});
+      return;
     x->state = phase::ready;
     pool_.touch(id, answer.used_at);
+    auto then = std::exchange(x->on_retire_answer, nullptr);
     if (!answer.retired && !x->waiters.empty())
       probe(*x);
     then(answer);
@@ -253,19 +258,24 @@ void provider_state::destroy(slot& x, reason why) {
   if (x.actor && (why == "lost" || why == "failed"))
     self_->send(x.actor, kill_atom::value);
   tear_down(x.id);
+  if (auto then = std::exchange(x.on_retire_answer, nullptr))
+    then({}); // It ended in another way before it answered.
 }
 
 void provider_state::tear_down(const std::string& id) {
   auto& x = *table_.find(id);
   x.deadline.reset();
-  crew_.destroy(id, x.purge || x.anonymous,
-                [this, id](const result<void>& gone) { torn_down(id, gone); });
+  auto purge = x.purge || x.anonymous;
+  crew_.destroy(id, purge,
+                [this, id, purge](const result<void>& gone) { torn_down(id, purge, gone); });
 }
 
 /// Tries again until the environment is gone; gives up after some attempts, which the log tells.
-void provider_state::torn_down(const std::string& id, const result<void>& gone) {
+void provider_state::torn_down(const std::string& id, bool purged, const result<void>& gone) {
   constexpr int max_attempts = 5;
   auto& x = *table_.find(id);
+  if (gone && x.purge && !purged)
+    return tear_down(id); // Asked for meanwhile.
   if (!gone) {
     tell("destroy_failed", x, fields{}.set("reason", gone.error().message));
     if (++x.failed_destroys < max_attempts) {
@@ -276,7 +286,10 @@ void provider_state::torn_down(const std::string& id, const result<void>& gone) 
   if (x.actor)
     self_->send_exit(x.actor, caf::exit_reason::user_shutdown);
   auto ended = std::move(x);
-  table_.erase(id, now());
+  if (ended.was_ready)
+    table_.erase(id, now());
+  else
+    table_.forget(id);
   for (auto& d : ended.destroyers)
     d.deliver(share(fields{}.set("destroyed", gone.has_value())));
   if (!ended.waiters.empty()) {
@@ -324,8 +337,7 @@ void provider_state::end_if_unused(slot& x, reason why) {
   });
 }
 
-// -- requests about sandboxes
-// -----------------------------------------------------------------------
+// -- requests about sandboxes --
 
 caf::result<grant> provider_state::find(const std::string& id) {
   auto found = table_.resolve(id);
@@ -449,33 +461,35 @@ caf::result<fields_ptr> provider_state::destroy_for(const std::string& id, const
     return to_caf(found.error());
   auto& x = **found;
   auto in_use = error{errc::busy, "the sandbox is in use; force ends it all the same", {}};
-  if (x.state == phase::ending) {
-    auto promise = self_->make_response_promise<fields_ptr>();
-    x.destroyers.push_back(promise);
-    return promise;
-  }
-  auto unsettled = x.state != phase::ready;
-  if (unsettled || (!force && leases_.held_by_others(x.id, client)))
+  auto ending = x.state == phase::ending;
+  auto may_end = force ? bool{x.actor}
+                       : x.state == phase::ready && !leases_.held_by_others(x.id, client);
+  if (!ending && !may_end)
     return to_caf(in_use);
   auto promise = self_->make_response_promise<fields_ptr>();
-  if (force) {
-    x.purge = purge;
+  auto join = [promise, purge](slot& x) {
+    x.purge |= purge;
     x.destroyers.push_back(promise);
+  };
+  if (ending) {
+    join(x);
+  } else if (force) {
+    join(x);
     self_->send(x.actor, kill_atom::value);
     destroy(x, "destroyed");
-    return promise;
+  } else {
+    retire(x, time_point::max(),
+           [this, id = x.id, promise, join, in_use](const retirement& answer) mutable {
+             auto& x = *table_.find(id);
+             if (!answer.retired && x.state != phase::ending) {
+               promise.deliver(to_caf(in_use));
+               return;
+             }
+             join(x);
+             if (x.state != phase::ending)
+               destroy(x, "destroyed");
+           });
   }
-  retire(x, time_point::max(),
-         [this, id = x.id, promise, in_use, purge](const retirement& answer) mutable {
-           auto x = table_.find(id);
-           if (!x || !answer.retired) {
-             promise.deliver(to_caf(in_use));
-             return;
-           }
-           x->purge = purge;
-           x->destroyers.push_back(promise);
-           destroy(*x, "destroyed");
-         });
   return promise;
 }
 
@@ -492,25 +506,19 @@ fields_ptr provider_state::stats() {
   return share(x);
 }
 
-// -- shutdown and time
-// ------------------------------------------------------------------------------
+// -- shutdown and time --
 
 caf::result<caf::ok_atom> provider_state::drain(duration limit) {
   auto until = now() + limit;
-  if (drain_until_) { // Sooner than thought; the first request's answer tells when it is done.
-    drain_until_ = std::min(*drain_until_, until);
-    drain_step();
-    return caf::ok_atom::value;
-  }
-  drain_until_ = until;
-  drained_ = self_->make_response_promise<caf::ok_atom>();
+  drain_until_ = std::min(drain_until_.value_or(until), until);
+  auto promise = self_->make_response_promise<caf::ok_atom>();
+  drained_.push_back(promise);
   for (auto& [id, x] : table_) {
     for (auto& w : std::exchange(x.waiters, {}))
       w.promise.deliver(to_caf(shutting_down()));
     if (x.actor)
       self_->send(x.actor, drain_atom::value);
   }
-  auto promise = drained_;
   drain_step();
   return promise;
 }
@@ -518,8 +526,8 @@ caf::result<caf::ok_atom> provider_state::drain(duration limit) {
 /// Takes away what has become idle, and everything once the time is up.
 void provider_state::drain_step() {
   if (table_.size() == 0) {
-    if (drained_.pending())
-      drained_.deliver(caf::ok_atom::value);
+    for (auto& d : std::exchange(drained_, {}))
+      d.deliver(caf::ok_atom::value);
     return;
   }
   auto over = now() >= *drain_until_;
@@ -556,7 +564,9 @@ void provider_state::rearm() {
     if (x.deadline && (!due || *x.deadline < *due))
       due = x.deadline;
   if (drain_until_ && table_.size() > 0) {
-    auto poll = std::min(now() + drain_poll, std::max(*drain_until_, now() + duration{1}));
+    auto poll = now() + drain_poll;
+    if (*drain_until_ > now())
+      poll = std::min(poll, *drain_until_);
     due = due ? std::min(*due, poll) : poll;
   }
   timer_.arm(self_, due);

@@ -79,7 +79,7 @@ private:
   void retire(slot& x, time_point unused_since, std::function<void(const retirement&)> then);
   void destroy(slot& x, reason why);
   void tear_down(const std::string& id);
-  void torn_down(const std::string& id, const result<void>& gone);
+  void torn_down(const std::string& id, bool purged, const result<void>& gone);
   void lost(const caf::down_msg& x);
   void reap();
   void end_if_unused(slot& x, reason why);
@@ -117,7 +117,7 @@ private:
   std::map<std::string, uint64_t> events_;   // How often each was told.
   std::map<std::string, uint64_t> acquired_; // By origin.
   std::optional<time_point> drain_until_;
-  caf::typed_response_promise<caf::ok_atom> drained_;
+  std::vector<caf::typed_response_promise<caf::ok_atom>> drained_;
 };
 
 /// Spawn with `sys.spawn(provider, settings, parts)`.

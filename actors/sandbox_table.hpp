@@ -4,6 +4,7 @@
 
 #include <caf/typed_response_promise.hpp>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,8 +36,10 @@ struct sandbox_slot {
   int64_t session = 0;
   bool doomed = false; ///< To be destroyed as soon as nothing uses it.
   bool purge = false;
+  bool was_ready = false; ///< Else it never was, as far as anyone has been told.
   int failed_destroys = 0;
   std::optional<time_point> deadline; ///< For what its phase waits for.
+  std::function<void(const retirement&)> on_retire_answer; ///< Set while retiring.
   std::vector<waiter> waiters;
   std::vector<caf::typed_response_promise<fields_ptr>> destroyers;
 };

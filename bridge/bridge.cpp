@@ -56,8 +56,7 @@ bridge::behavior_type bridge::make_behavior() {
   };
 }
 
-// -- arrival
-// ----------------------------------------------------------------------------------------
+// -- arrival --
 
 void bridge::receive(const std::string& routing_id, std::vector<zmq::message_t> frames) {
   super::context(&unit());
@@ -160,8 +159,7 @@ void bridge::without_reply(const std::string& client, const corral::request& r) 
     super::send(c.sandbox, credit_atom::value, ticket, uint64_t{0}, *r.body.header.integer("seq"));
 }
 
-// -- requests that the bridge or the provider answers
-// -----------------------------------------------
+// -- requests that the bridge or the provider answers --
 
 template <class... Ts>
 void bridge::ask_provider(ticket_id ticket, Ts&&... xs) {

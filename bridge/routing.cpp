@@ -191,8 +191,7 @@ void bridge::taken(ticket_id ticket, uint64_t bytes) {
     super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
 }
 
-// -- answers
-// ----------------------------------------------------------------------------------------
+// -- answers --
 
 void bridge::answer(ticket_id ticket, const message& x) {
   auto e = open_.take(ticket);

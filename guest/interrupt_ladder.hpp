@@ -24,6 +24,8 @@ public:
   /// background job does, gets SIGTERM from the start: waiting for SIGINT to work would be idle.
   int signal_for(const process_entry& x, bool ignores_interrupt, time_point now);
 
+  bool is_killing(time_point now) const { return now - start_ >= kill_after; }
+
   /// True once whatever is left can only be killed along with the shell.
   bool exhausted(time_point now) const { return now - start_ >= give_up_after; }
 

@@ -57,15 +57,28 @@ void shell_session::interrupt_shell() {
 
 /// True if nothing of this command is left.
 bool shell_session::signal_targets() {
-  auto targets = processes_since(process_table::read(), run_->birth, ::getpid(), host_.pid());
+  auto now = loop_.now();
+  auto targets = find_targets();
+  // A process that goes on forking outruns one that kills pid by pid; PID 1 can stop all at once.
+  auto freeze = !targets.empty() && run_->ladder->is_killing(now) && ::getpid() == 1;
+  if (freeze) {
+    ::kill(-1, SIGSTOP);
+    targets = find_targets();
+  }
   for (auto& x : targets) {
-    auto number = run_->ladder->signal_for(x, ignores_interrupt(x.pid), loop_.now());
+    auto number = run_->ladder->signal_for(x, ignores_interrupt(x.pid), now);
     if (number == 0)
       continue;
     ::kill(x.pid, number);
     ::kill(x.pid, SIGCONT);
   }
+  if (freeze)
+    ::kill(-1, SIGCONT);
   return targets.empty();
+}
+
+std::vector<process_entry> shell_session::find_targets() const {
+  return processes_since(process_table::read(), run_->birth, ::getpid(), host_.pid());
 }
 
 } // namespace corral::guest

@@ -121,6 +121,7 @@ private:
   void interrupt_tick();
   void interrupt_shell();
   bool signal_targets();
+  std::vector<process_entry> find_targets() const;
 
   // Afterwards.
   void finish();

@@ -190,13 +190,13 @@ tl::unexpected<cli_error> usage_error(const CLI::App& app, const CLI::ParseError
 
 } // namespace
 
-cli_result<std::variant<command_line, only_text>>
-parse_command_line(std::vector<std::string> words, bool stdin_is_terminal) {
+cli_result<std::variant<command_line, only_text>> parse_command_line(std::vector<std::string> words,
+                                                                     bool stdin_is_terminal) {
   command_line result;
   given x;
   auto script = cut_command(words);
   CLI::App app{"Runs commands and keeps files in isolated sandboxes.", "corral"};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1); // None gets words of its own below, not CLI11's.
   app.footer(help::general);
   app.set_version_flag("--version", "corral " CORRAL_VERSION);
   app.add_option("--endpoint", result.endpoint, "The daemon's socket, a path or ipc://PATH")
@@ -217,6 +217,8 @@ parse_command_line(std::vector<std::string> words, bool stdin_is_terminal) {
   } catch (const CLI::ParseError& e) {
     return usage_error(app, e);
   }
+  if (app.get_subcommands().empty())
+    return failed("usage", "no command; see corral --help");
   auto what = finish(app.get_subcommands().front()->get_name(), x, script, stdin_is_terminal);
   if (!what)
     return tl::unexpected{what.error()};

@@ -43,7 +43,7 @@ finding judge_bubblewrap(std::string_view version, std::string_view help);
 
 /// The text of /proc files; nothing where a kernel has none.
 struct user_namespace_facts {
-  std::optional<std::string> maximum;   ///< user/max_user_namespaces
+  std::optional<std::string> maximum; ///< user/max_user_namespaces
   std::optional<std::string> unprivileged_clone;
   std::optional<std::string> apparmor_restriction;
   bool is_root = false;

@@ -34,9 +34,8 @@ void tell_end(const fields& result) {
     notice("cancelled");
   if (auto kills = result.object("oom").value_or(fields{}).integer("kills").value_or(0); kills > 0)
     notice(std::to_string(kills) + " processes were ended: the sandbox's memory limit was reached");
-  if (auto how = result.text("session_reset"))
-    notice("the sandbox's shell was replaced; its state is the "
-           + std::string{*how == "restored" ? "last known one" : "initial one"});
+  if (result.text("session_reset") == "initial")
+    notice("the sandbox's shell was replaced; its variables and functions are lost");
 }
 
 cli_result<int> run_in(daemon_client& client, interrupts& signals, const exec_options& x,

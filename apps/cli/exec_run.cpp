@@ -95,7 +95,7 @@ void exec_run::take_event(const message& x) {
   if (event != "chunk")
     return;
   auto to = x.header.text("stream") == "stderr" ? stream::err : stream::out;
-  auto bytes = x.part_of("");
+  auto bytes = x.encode_payload();
   if (settings_.show_output)
     show(to, follow(to).take(static_cast<uint64_t>(x.header.integer("offset").value_or(0)),
                              bytes.view()));
@@ -108,8 +108,10 @@ void exec_run::take_input_reply(const message& x) {
   input_id_.clear();
   if (x.header.flag("ok") != true)
     return feed_->refused();
-  auto bytes = std::max<int64_t>(x.header.integer("bytes").value_or(0), 0);
-  feed_->accepted(static_cast<uint64_t>(bytes), clock::now());
+  auto bytes = x.header.integer("bytes");
+  if (!bytes || *bytes < 0)
+    return give_up({"protocol", "the daemon did not say how much input it accepted", {}, false});
+  feed_->accepted(static_cast<uint64_t>(*bytes), clock::now());
 }
 
 cli_result<void> exec_run::heed_interrupts() {
@@ -144,13 +146,19 @@ void exec_run::cancel() {
 }
 
 void exec_run::show(stream to, std::string_view bytes) {
-  if (bytes.empty() || output_failed_)
+  if (bytes.empty() || given_up_)
     return;
-  if (auto written = write_to(to, bytes); !written) {
-    output_failed_ = written.error();
-    if (!cancelled_)
-      cancel();
-  }
+  if (auto written = write_to(to, bytes); !written)
+    give_up(written.error());
+}
+
+void exec_run::give_up(cli_error why) {
+  if (!given_up_)
+    given_up_ = std::move(why);
+  if (feed_)
+    feed_->refused();
+  if (!cancelled_)
+    cancel();
 }
 
 cli_result<message> exec_run::finish(message reply) {
@@ -165,8 +173,8 @@ cli_result<message> exec_run::finish(message reply) {
                + " came too fast and are lost; write large output to a file and fetch it with "
                  "`corral read --raw`");
     }
-  if (output_failed_)
-    return tl::unexpected{*output_failed_};
+  if (given_up_)
+    return tl::unexpected{*given_up_};
   return reply;
 }
 

@@ -21,8 +21,9 @@ public:
 
   exec_run(daemon_client& client, interrupts& signals, settings x);
 
-  /// The reply. `interrupted` after a second interrupt, while the command may still run;
-  /// `input_output` if output could not be written: the command was cancelled then.
+  /// The reply. `interrupted` after a second interrupt, while the command may still run. Any other
+  /// error, such as `input_output` for output that could not be written, means that the command was
+  /// refused, cancelled or lost.
   cli_result<message> run(message request);
 
 private:
@@ -35,6 +36,7 @@ private:
   cli_result<void> heed_interrupts();
   cli_result<void> feed();
   void cancel();
+  void give_up(cli_error why);
   void show(stream to, std::string_view bytes);
   cli_result<message> finish(message reply);
   followed_stream& follow(stream to) { return to == stream::out ? out_ : err_; }
@@ -49,7 +51,7 @@ private:
   followed_stream err_;
   bool started_ = false;
   bool cancelled_ = false;
-  std::optional<cli_error> output_failed_;
+  std::optional<cli_error> given_up_; ///< Why the command was cancelled on our own account.
 };
 
 } // namespace corral::cli

@@ -75,8 +75,7 @@ finding judge_bubblewrap(std::string_view version, std::string_view help) {
       missing.append(missing.empty() ? "" : ", ").append(option);
   if (missing.empty())
     return {"bubblewrap", verdict::ok, std::string{first_line(version)}, ""};
-  return {"bubblewrap", verdict::fail,
-          std::string{first_line(version)} + " lacks " + missing,
+  return {"bubblewrap", verdict::fail, std::string{first_line(version)} + " lacks " + missing,
           "apt-get install bubblewrap (Debian 12's 0.8.0-2+deb12u1 or newer)"};
 }
 

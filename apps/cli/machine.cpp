@@ -55,11 +55,11 @@ finding check_bubblewrap() {
 
 /// The namespaces that every sandbox has, around a program that does nothing.
 finding check_sandbox() {
-  auto tried = run_program({bwrap, "--unshare-user", "--unshare-pid", "--unshare-ipc",
-                            "--unshare-uts", "--unshare-cgroup", "--unshare-net",
-                            "--disable-userns", "--cap-drop", "ALL", "--ro-bind", "/", "/",
-                            "--proc", "/proc", "--dev", "/dev", "/usr/bin/true"},
-                           program_limit);
+  auto tried =
+      run_program({bwrap, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+                   "--unshare-cgroup", "--unshare-net", "--disable-userns", "--cap-drop", "ALL",
+                   "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/usr/bin/true"},
+                  program_limit);
   if (tried && tried->status == 0)
     return {"namespaces", verdict::ok, "bubblewrap can make all that a sandbox has", ""};
   auto why = tried ? tried->output.substr(0, tried->output.find('\n')) : tried.error().what;

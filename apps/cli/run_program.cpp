@@ -45,9 +45,11 @@ os_result<program_end> run_program(const std::vector<std::string>& argv,
     return last_os_error("pipe");
   unique_fd read{ends[0]};
   unique_fd write{ends[1]};
-  auto child = child_process::spawn({argv,
-                                     {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"},
-                                     {{write.get(), 1}, {write.get(), 2}}});
+  spawn_options options;
+  options.argv = argv;
+  options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"};
+  options.descriptors = {{write.get(), 1}, {write.get(), 2}};
+  auto child = child_process::spawn(options);
   if (!child)
     return tl::unexpected{child.error()};
   write.reset();

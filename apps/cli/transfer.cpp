@@ -55,7 +55,8 @@ cli_result<message> upload_in_pieces(daemon_client& client, message request, con
     auto& header = (*x)->header;
     if (header.text("re") != *id || header.text("event") != "credit")
       continue;
-    progress.credit += static_cast<uint64_t>(std::max<int64_t>(header.integer("bytes").value_or(0), 0));
+    progress.credit +=
+        static_cast<uint64_t>(std::max<int64_t>(header.integer("bytes").value_or(0), 0));
     if (auto sent = send_within_credit(client, from, progress); !sent)
       return tl::unexpected{sent.error()};
   }
@@ -69,7 +70,7 @@ cli_result<fields> download(daemon_client& client, message request, const byte_s
                            [&](const message& x) -> cli_result<void> {
                              if (x.header.text("event") != "chunk")
                                return {};
-                             auto bytes = x.part_of("");
+                             auto bytes = x.encode_payload();
                              auto offset = x.header.integer("offset").value_or(-1);
                              if (offset != static_cast<int64_t>(received))
                                return failed("protocol", "a chunk of the content is missing");
@@ -85,8 +86,9 @@ cli_result<fields> download(daemon_client& client, message request, const byte_s
 
 cli_result<fields> upload(daemon_client& client, message request, const content& from) {
   if (from.size() > max_payload_bytes)
-    return upload_in_pieces(client, std::move(request), from)
-        .map([](const message& x) { return x.header; });
+    return upload_in_pieces(client, std::move(request), from).map([](const message& x) {
+      return x.header;
+    });
   auto bytes = from.read(0, from.size());
   if (!bytes)
     return tl::unexpected{bytes.error()};

@@ -12,6 +12,7 @@ namespace_backend::~namespace_backend() {
   auto running = std::move(running_);
   for (auto& [id, outer] : running)
     static_cast<void>(maker_->unmake(id, false, outer ? &*outer : nullptr));
+  maker_->cgroups().remove_parents();
 }
 
 result<std::unique_ptr<namespace_backend>> namespace_backend::open(namespace_settings settings) {

@@ -27,8 +27,8 @@ private:
 };
 
 void add_isolation(option_list& list, const namespace_settings& settings) {
-  list.add({"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-            "--unshare-cgroup"});
+  list.add(
+      {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"});
   if (!settings.host_network)
     list.add({"--unshare-net"});
   list.add({"--disable-userns", "--as-pid-1", "--new-session", "--cap-drop", "ALL"});

@@ -69,9 +69,9 @@ os_result<void> remove_one(const fs::path& cgroup, std::chrono::steady_clock::ti
 
 } // namespace
 
-cgroup_tree::cgroup_tree(std::vector<cgroup_root> roots, std::string instance,
+cgroup_tree::cgroup_tree(std::vector<cgroup_root> roots,
                          const namespace_settings::limit_set& limits)
-    : roots_{std::move(roots)}, instance_{std::move(instance)}, limits_{limits} {
+    : roots_{std::move(roots)}, limits_{limits} {
   // Joining a cgroup costs up to 20 ms now and then: not one more than a limit needs.
   auto unlimited = [&](auto& root) { return root.controller == "cpu" && limits_.cpus <= 0; };
   roots_.erase(std::remove_if(roots_.begin(), roots_.end(), unlimited), roots_.end());
@@ -108,7 +108,7 @@ os_result<std::vector<unique_fd>> cgroup_tree::make(const std::string& id) const
     return tl::unexpected{std::move(why)};
   };
   for (auto& parent : parents()) {
-    auto path = parent / name_of(id);
+    auto path = parent / id;
     if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST)
       return undo(last_os_error("make cgroup", path.native()).value());
     auto door = path / join_file(parent);
@@ -117,24 +117,24 @@ os_result<std::vector<unique_fd>> cgroup_tree::make(const std::string& id) const
       return undo(last_os_error("open", door.native()).value());
     result.push_back(std::move(fd));
   }
-  if (auto done = set_limits(name_of(id)); !done)
+  if (auto done = set_limits(id); !done)
     return undo(std::move(done.error()));
   return result;
 }
 
-os_result<void> cgroup_tree::set_limits(const std::string& name) const {
+os_result<void> cgroup_tree::set_limits(const std::string& id) const {
   os_result<void> result;
   auto set = [&](const cgroup_root& root, const char* knob, const std::string& value) {
     if (result)
-      result = write_knob(root.parent / name / knob, value);
+      result = write_knob(root.parent / id / knob, value);
   };
   if (auto memory = find("memory"); memory && limits_.memory > 0) {
     auto bytes = std::to_string(limits_.memory);
     set(*memory, memory->version == 2 ? "memory.max" : "memory.limit_in_bytes", bytes);
     // Swap would multiply the limit; machines without the knob have none to give.
     static_cast<void>(memory->version == 2
-                          ? write_knob(memory->parent / name / "memory.swap.max", "0")
-                          : write_knob(memory->parent / name / "memory.memsw.limit_in_bytes", bytes));
+                          ? write_knob(memory->parent / id / "memory.swap.max", "0")
+                          : write_knob(memory->parent / id / "memory.memsw.limit_in_bytes", bytes));
   }
   if (auto pids = find("pids"); pids && limits_.pids > 0)
     set(*pids, "pids.max", std::to_string(limits_.pids));
@@ -153,30 +153,45 @@ os_result<void> cgroup_tree::remove(const std::string& id, std::chrono::millisec
   auto deadline = std::chrono::steady_clock::now() + limit;
   os_result<void> result;
   for (auto& parent : parents())
-    if (auto removed = remove_one(parent / name_of(id), deadline); !removed)
+    if (auto removed = remove_one(parent / id, deadline); !removed)
       result = std::move(removed);
   return result;
 }
 
 std::vector<std::string> cgroup_tree::ids() const {
   std::vector<std::string> result;
-  auto prefix = instance_ + ".";
   for (auto& parent : parents()) {
     std::error_code ignored;
-    for (fs::directory_iterator i{parent, ignored}, end; i != end; i.increment(ignored)) {
-      auto name = i->path().filename().native();
-      if (name.rfind(prefix, 0) == 0 && is_sandbox_id(name.substr(prefix.size())))
-        result.push_back(name.substr(prefix.size()));
-    }
+    for (fs::directory_iterator i{parent, ignored}, end; i != end; i.increment(ignored))
+      if (auto name = i->path().filename().native(); is_sandbox_id(name))
+        result.push_back(name);
   }
   return result;
+}
+
+bool cgroup_tree::holds(const std::string& id, std::string_view proc_cgroup) const {
+  // The parents have one name; each hierarchy has a line of its own.
+  auto all = parents();
+  if (all.empty())
+    return true;
+  auto path = "/" + all.front().filename().native() + "/" + id + "\n";
+  size_t found = 0;
+  for (auto at = proc_cgroup.find(path); at != proc_cgroup.npos;
+       at = proc_cgroup.find(path, at + 1))
+    ++found;
+  return found == all.size();
+}
+
+void cgroup_tree::remove_parents() const {
+  for (auto& parent : parents())
+    ::rmdir(parent.c_str());
 }
 
 std::optional<memory_counters> cgroup_tree::memory_events(const std::string& id) const {
   auto memory = find("memory");
   if (!memory)
     return std::nullopt;
-  auto path = memory->parent / name_of(id);
+  auto path = memory->parent / id;
   if (memory->version == 2)
     return memory_counters{number_in(path / "memory.events", "oom_kill"),
                            number_in(path / "memory.max"), number_in(path / "memory.peak")};

@@ -17,9 +17,8 @@ namespace corral::jail {
 /// The cgroups of all sandboxes of one daemon: one per sandbox in each hierarchy that is of use.
 class cgroup_tree {
 public:
-  /// Names are `<instance>.<id>`, so that daemons on one machine leave each other's alone.
-  cgroup_tree(std::vector<cgroup_root> roots, std::string instance,
-              const namespace_settings::limit_set& limits);
+  /// The parents in `roots` are this daemon's alone.
+  cgroup_tree(std::vector<cgroup_root> roots, const namespace_settings::limit_set& limits);
 
   /// Makes a sandbox's cgroups with their limits. A process joins one by writing "0" to its
   /// descriptor. Undoes itself on failure.
@@ -38,20 +37,19 @@ public:
   /// Limits that were asked for and aren't enforced, a line each.
   std::vector<std::string> warnings() const;
 
-  /// The name of a sandbox's cgroups.
-  std::string name_of(const std::string& id) const { return instance_ + "." + id; }
+  /// True if a process is in all of a sandbox's cgroups, going by its /proc/<pid>/cgroup.
+  bool holds(const std::string& id, std::string_view proc_cgroup) const;
 
-  /// True if every process of a sandbox is in a cgroup.
-  bool tracks() const { return !parents().empty(); }
+  /// Removes the parents too, unless something is left in them.
+  void remove_parents() const;
 
 private:
   std::vector<std::filesystem::path> parents() const;
   const char* join_file(const std::filesystem::path& parent) const;
   const cgroup_root* find(std::string_view controller) const;
-  os_result<void> set_limits(const std::string& name) const;
+  os_result<void> set_limits(const std::string& id) const;
 
   std::vector<cgroup_root> roots_;
-  std::string instance_;
   namespace_settings::limit_set limits_;
 };
 

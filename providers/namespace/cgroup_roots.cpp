@@ -40,10 +40,10 @@ std::optional<std::string> own_path(const std::vector<std::string>& self_lines,
     if (first == line.npos || second == line.npos)
       continue;
     auto names = split(line.substr(first + 1, second - first - 1), ',');
-    auto ours = controllers.empty()
-                    ? names.empty()
-                    : std::any_of(names.begin(), names.end(),
-                                  [&](auto& name) { return contains(controllers, name); });
+    auto ours = controllers.empty() ? names.empty()
+                                    : std::any_of(names.begin(), names.end(), [&](auto& name) {
+                                        return contains(controllers, name);
+                                      });
     if (ours)
       return line.substr(second + 1);
   }
@@ -86,9 +86,9 @@ std::optional<cgroup_hierarchy> parse_mount(const std::string& line,
   return result;
 }
 
-/// A directory "corral" in `parent` that we can write in.
-std::optional<fs::path> make_corral(const fs::path& parent) {
-  auto path = parent / "corral";
+/// A cgroup in `parent` that we can write in.
+std::optional<fs::path> make_in(const fs::path& parent, const std::string& name) {
+  auto path = parent / name;
   if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST)
     return std::nullopt;
   return ::access(path.c_str(), W_OK) == 0 ? std::optional{path} : std::nullopt;
@@ -119,37 +119,39 @@ bool step_aside(const fs::path& own) {
          && write_knob(leaf / "cgroup.procs", std::to_string(::getpid())).has_value();
 }
 
-void add_v1(const cgroup_hierarchy& h, std::vector<cgroup_root>& roots) {
-  if (std::none_of(wanted.begin(), wanted.end(), [&](auto w) { return contains(h.controllers, w); }))
+void add_v1(const cgroup_hierarchy& h, const std::string& name, std::vector<cgroup_root>& roots) {
+  if (std::none_of(wanted.begin(), wanted.end(),
+                   [&](auto w) { return contains(h.controllers, w); }))
     return;
-  auto parent = make_corral(h.mount);
+  auto parent = make_in(h.mount, name);
   if (!parent)
-    parent = make_corral(h.own);
-  for (auto name : wanted)
-    if (parent && contains(h.controllers, name))
-      roots.push_back({name, 1, *parent});
+    parent = make_in(h.own, name);
+  for (auto controller : wanted)
+    if (parent && contains(h.controllers, controller))
+      roots.push_back({controller, 1, *parent});
 }
 
-void add_v2_in(const fs::path& directory, std::vector<cgroup_root>& roots) {
+void add_v2_in(const fs::path& directory, const std::string& name,
+               std::vector<cgroup_root>& roots) {
   std::vector<std::string> enabled;
-  for (std::string name : wanted)
-    if (enable(directory, name))
-      enabled.push_back(name);
-  auto parent = enabled.empty() ? std::nullopt : make_corral(directory);
-  for (auto& name : enabled)
-    if (parent && enable(*parent, name))
-      roots.push_back({name, 2, *parent});
+  for (std::string controller : wanted)
+    if (enable(directory, controller))
+      enabled.push_back(controller);
+  auto parent = enabled.empty() ? std::nullopt : make_in(directory, name);
+  for (auto& controller : enabled)
+    if (parent && enable(*parent, controller))
+      roots.push_back({controller, 2, *parent});
 }
 
-void add_v2(const cgroup_hierarchy& h, std::vector<cgroup_root>& roots) {
+void add_v2(const cgroup_hierarchy& h, const std::string& name, std::vector<cgroup_root>& roots) {
   auto before = roots.size();
   auto writable = ::access(h.own.c_str(), W_OK) == 0;
   // A restarted daemon may find itself in the leaf that it once moved to.
   auto home = h.own.filename() == "daemon" ? h.own.parent_path() : h.own;
   if (home != h.own || (writable && alone_in(h.own) && h.own != h.mount && step_aside(h.own)))
-    add_v2_in(home, roots);
+    add_v2_in(home, name, roots);
   if (roots.size() == before)
-    add_v2_in(h.mount, roots);
+    add_v2_in(h.mount, name, roots);
 }
 
 } // namespace
@@ -164,10 +166,11 @@ std::vector<cgroup_hierarchy> parse_hierarchies(std::string_view mountinfo,
   return result;
 }
 
-std::vector<cgroup_root> find_cgroup_roots(const std::vector<cgroup_hierarchy>& hierarchies) {
+std::vector<cgroup_root> find_cgroup_roots(const std::vector<cgroup_hierarchy>& hierarchies,
+                                           const std::string& name) {
   std::vector<cgroup_root> found;
   for (auto& h : hierarchies)
-    h.version == 1 ? add_v1(h, found) : add_v2(h, found);
+    h.version == 1 ? add_v1(h, name, found) : add_v2(h, name, found);
   // The same hierarchy may be mounted twice.
   std::vector<cgroup_root> result;
   for (auto& root : found)

@@ -26,12 +26,13 @@ std::vector<cgroup_hierarchy> parse_hierarchies(std::string_view mountinfo,
 struct cgroup_root {
   std::string controller; ///< "memory", "pids" or "cpu".
   int version = 1;
-  std::filesystem::path parent; ///< Ends in "corral".
+  std::filesystem::path parent;
 };
 
-/// Makes the directory "corral" where each controller allows it: in version 1 at the top, else in
-/// our own cgroup; in version 2 in our own if we are alone there (a service with Delegate=yes; we
-/// then move to its child "daemon"), else at the top.
-std::vector<cgroup_root> find_cgroup_roots(const std::vector<cgroup_hierarchy>& hierarchies);
+/// Makes a cgroup `name` to hold those of sandboxes where each controller allows it: in version 1
+/// at the top, else in our own cgroup; in version 2 in our own if we are alone there (a service
+/// with Delegate=yes; we then move to its child "daemon"), else at the top.
+std::vector<cgroup_root> find_cgroup_roots(const std::vector<cgroup_hierarchy>& hierarchies,
+                                           const std::string& name);
 
 } // namespace corral::jail

@@ -2,7 +2,8 @@
 // limits, gives up root for the owner's uid and becomes bwrap. Started by posix_spawn, because a
 // fork of the daemon would cost milliseconds, and static so that its start costs little.
 //
-//   corral-launch [--join FD]... [--limit NAME=BYTES]... [--ids UID] --go FD --last FD -- PROGRAM ...
+//   corral-launch [--join FD]... [--limit NAME=BYTES]... [--ids UID] --go FD --last FD -- PROGRAM
+//   ...
 
 #include <fcntl.h>
 #include <grp.h>
@@ -61,7 +62,8 @@ void become(id_t id) {
     fail("set uid");
 }
 
-/// The host's out-of-memory killer takes sandboxes before services, whatever the daemon's own score.
+/// The host's out-of-memory killer takes sandboxes before services, whatever the daemon's own
+/// score.
 void offer_to_oom_killer() {
   auto fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd < 0)

@@ -149,7 +149,8 @@ tl::unexpected<os_error> launcher::failed(int number, std::string_view what) {
   // Give what it writes on its way out a moment: an error without a cause helps nobody.
   process_.wait_for(std::chrono::milliseconds{200});
   auto n = ::read(complaints_.get(), text, sizeof text);
-  return os_failure(number, what, n > 0 ? std::string{text, static_cast<size_t>(n)} : std::string{});
+  return os_failure(number, what,
+                    n > 0 ? std::string{text, static_cast<size_t>(n)} : std::string{});
 }
 
 } // namespace corral::jail

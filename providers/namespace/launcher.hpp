@@ -29,7 +29,7 @@ struct launch_plan {
   pipe_ends status; ///< Its write end is in `passed`; closed here once started.
   std::vector<unique_fd> cgroups;
   std::vector<unique_fd> kept; ///< Others in `passed` that live as long as this.
-  std::optional<uid_t> uid; ///< Nothing: stay who we are.
+  std::optional<uid_t> uid;    ///< Nothing: stay who we are.
 
   /// Passes a descriptor that is closed here with this plan; its number there.
   int keep(unique_fd fd) {
@@ -60,8 +60,8 @@ public:
 private:
   launcher(child_process process, process_name outer, unique_fd go, unique_fd status,
            unique_fd complaints)
-      : process_{std::move(process)}, outer_{outer}, go_{std::move(go)},
-        status_{std::move(status)}, complaints_{std::move(complaints)} {}
+      : process_{std::move(process)}, outer_{outer}, go_{std::move(go)}, status_{std::move(status)},
+        complaints_{std::move(complaints)} {}
 
   tl::unexpected<os_error> failed(int number, std::string_view what);
 

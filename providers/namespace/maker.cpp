@@ -28,10 +28,10 @@ constexpr auto kill_limit = 10s;
 constexpr auto cgroup_limit = 5s;
 constexpr auto purge_limit = 10s;
 
-cgroup_tree open_cgroups(const namespace_settings& settings, std::string instance) {
+cgroup_tree open_cgroups(const namespace_settings& settings, const std::string& instance) {
   auto hierarchies = parse_hierarchies(read_small_file("/proc/self/mountinfo").value_or(""),
                                        read_small_file("/proc/self/cgroup").value_or(""));
-  return cgroup_tree{find_cgroup_roots(hierarchies), std::move(instance), settings.limits};
+  return cgroup_tree{find_cgroup_roots(hierarchies, "corral-" + instance), settings.limits};
 }
 
 std::string settings_digest(const namespace_settings& settings, const root_layout& layout) {

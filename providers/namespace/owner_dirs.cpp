@@ -87,9 +87,9 @@ os_result<owner_dirs> owner_dirs::open(const namespace_settings& settings, std::
   if (!trash)
     return tl::unexpected{trash.error()};
   result.trash_ = std::move(*trash);
-  result.uids_ = std::make_unique<uid_pool>(
-      settings.data_dir / ".uids", settings.first_uid, settings.last_uid,
-      [data_dir = settings.data_dir] { return taken_uids(data_dir); });
+  result.uids_ =
+      std::make_unique<uid_pool>(settings.data_dir / ".uids", settings.first_uid, settings.last_uid,
+                                 [data_dir = settings.data_dir] { return taken_uids(data_dir); });
   return result;
 }
 

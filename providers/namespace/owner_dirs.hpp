@@ -1,8 +1,8 @@
 // Where owners' files are:
 //
 //   data_dir/users/<user>/threads/<thread>/user-data/{workspace,uploads,outputs}, .../acp-workspace
-//   data_dir/anonymous/<instance>.<id>/...                       the same, for a sandbox without owner
-//   data_dir/trash/                                              what is being removed
+//   data_dir/anonymous/<instance>.<id>/...                       the same, for a sandbox without
+//   owner data_dir/trash/                                              what is being removed
 //
 // As root, `user-data` belongs to the owner's uid, and that is the only place where it is recorded.
 

@@ -31,11 +31,10 @@ bool is_below(std::string_view path, std::string_view top) {
 }
 
 // Whole trees that the sandbox is made of.
-constexpr std::string_view taken[] = {"/bin",  "/dev",        "/etc",           "/home/agent",
-                                      "/lib",  "/lib32",      "/lib64",         "/libx32",
-                                      "/proc", "/run",        "/sbin",          "/sys",
-                                      "/tmp",  "/usr",        "/mnt/user-data", "/mnt/skills",
-                                      "/var",  "/mnt/acp-workspace"};
+constexpr std::string_view taken[] = {
+    "/bin",   "/dev",    "/etc",           "/home/agent", "/lib",  "/lib32",
+    "/lib64", "/libx32", "/proc",          "/run",        "/sbin", "/sys",
+    "/tmp",   "/usr",    "/mnt/user-data", "/mnt/skills", "/var",  "/mnt/acp-workspace"};
 
 } // namespace
 

@@ -55,8 +55,8 @@ result<void> check_directories(const namespace_settings& s) {
 }
 
 result<void> check_source(const std::string& what, const fs::path& source) {
-  auto opened = source.is_absolute() ? open_source(source)
-                                     : os_failure(ENOENT, "open", source.native());
+  auto opened =
+      source.is_absolute() ? open_source(source) : os_failure(ENOENT, "open", source.native());
   if (opened)
     return {};
   auto hint = opened.error().number == ELOOP
@@ -78,8 +78,8 @@ result<void> check_exposure(const namespace_settings& s, const std::string& what
   for (auto& [name, path] : {std::pair{"data_dir", s.data_dir}, std::pair{"state_dir", s.state_dir},
                              std::pair{"run_dir", s.run_dir}})
     if (overlap(source.lexically_normal(), fs::canonical(path)))
-      return start_failure("mounts", what + ": the source " + source.native() + " shares files with "
-                                         + name);
+      return start_failure("mounts",
+                           what + ": the source " + source.native() + " shares files with " + name);
   return {};
 }
 
@@ -137,14 +137,13 @@ result<void> check_settings(const namespace_settings& settings) {
     if (size == 0)
       return start_failure("settings", "the size of a sandbox's file system can't be 0: it would "
                                        "be unlimited");
-  return check_programs(s)
-      .and_then([&] { return check_directories(s); })
-      .and_then([&] { return check_mounts(s); });
+  return check_programs(s).and_then([&] { return check_directories(s); }).and_then([&] {
+    return check_mounts(s);
+  });
 }
 
-result<unique_fd>
-install_programs(const fs::path& directory,
-                 const std::vector<std::pair<fs::path, std::string>>& programs) {
+result<unique_fd> install_programs(const fs::path& directory,
+                                   const std::vector<std::pair<fs::path, std::string>>& programs) {
   if (auto made = make_directory(directory, 0755); !made)
     return start_failure("programs", made.error().what);
   for (auto& [source, name] : programs)

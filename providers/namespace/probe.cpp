@@ -120,8 +120,7 @@ void check_from_outside(const sandbox_maker& maker, const sandbox_record& record
   if (!found)
     failures.push_back("uid: the sandbox doesn't run as its owner's uid");
   auto cgroup = read_small_file(proc + "/cgroup").value_or("");
-  if (maker.cgroups().tracks()
-      && cgroup.find("/" + maker.cgroups().name_of(record.id)) == cgroup.npos)
+  if (!maker.cgroups().holds(record.id, cgroup))
     failures.push_back("cgroup: the sandbox isn't in its cgroup");
 }
 

@@ -11,8 +11,8 @@ namespace corral::jail {
 
 namespace {
 
-constexpr const char* needed_options[] = {"--bind-fd",       "--ro-bind-fd", "--disable-userns",
-                                          "--json-status-fd", "--as-pid-1",  "--size",
+constexpr const char* needed_options[] = {"--bind-fd",        "--ro-bind-fd", "--disable-userns",
+                                          "--json-status-fd", "--as-pid-1",   "--size",
                                           "--perms",          "--args"};
 
 std::string read_knob(std::string_view name) {

@@ -25,10 +25,10 @@ constexpr const char* system_directories[] = {"usr",   "bin",   "sbin",  "lib",
 // Read by compilers, interpreters, editors and TLS libraries. The rest of the host's /etc is its
 // own business: it holds package sources, mirrors with passwords and keys.
 constexpr const char* etc_entries[] = {
-    "alternatives", "bash.bashrc",  "debian_version", "fonts",    "inputrc",   "ld.so.cache",
-    "ld.so.conf",   "ld.so.conf.d", "localtime",      "magic",    "magic.mime", "mailcap",
-    "mime.types",   "os-release",   "perl",           "protocols", "services",  "terminfo",
-    "timezone",     "vim"};
+    "alternatives", "bash.bashrc", "debian_version", "fonts",      "inputrc",
+    "ld.so.cache",  "ld.so.conf",  "ld.so.conf.d",   "localtime",  "magic",
+    "magic.mime",   "mailcap",     "mime.types",     "os-release", "perl",
+    "protocols",    "services",    "terminfo",       "timezone",   "vim"};
 
 // With a version in their names.
 constexpr std::string_view etc_prefixes[] = {"java-", "python3"};

@@ -12,9 +12,9 @@ namespace corral::jail {
 
 /// An entry of the sandbox's root directory.
 struct root_entry {
-  std::string name;            ///< Such as "usr".
+  std::string name;             ///< Such as "usr".
   std::filesystem::path source; ///< Bound read-only; empty for a link.
-  std::string link;            ///< Where a link leads, as written in it.
+  std::string link;             ///< Where a link leads, as written in it.
 };
 
 struct root_layout {

@@ -49,7 +49,7 @@ struct namespace_settings {
   std::map<std::string, std::string> environment; ///< Over the defaults of bwrap_command.cpp.
   limit_set limits;
 
-  std::filesystem::path guest;  ///< corral-guest
+  std::filesystem::path guest; ///< corral-guest
   std::filesystem::path bash = "/usr/bin/bash-static";
   std::filesystem::path launch; ///< corral-launch
   std::filesystem::path probe;  ///< corral-probe

@@ -1,6 +1,8 @@
 #include "providers/namespace/uid_pool.hpp"
 
 #include "os/file_lock.hpp"
+#include "os/files.hpp"
+#include "providers/namespace/file_copies.hpp"
 
 #include <cerrno>
 #include <sstream>
@@ -8,12 +10,14 @@
 
 namespace corral::jail {
 
-uid_pool::uid_pool(std::filesystem::path lock_file, uid_t first, uid_t last,
+uid_pool::uid_pool(std::filesystem::path file, uid_t first, uid_t last,
                    std::function<std::set<uid_t>()> taken)
-    : lock_file_{std::move(lock_file)}, first_{first}, last_{last}, taken_{std::move(taken)} {}
+    : file_{std::move(file)}, first_{first}, last_{last}, taken_{std::move(taken)} {}
 
 os_result<uid_t> uid_pool::take(const std::function<os_result<void>(uid_t)>& assign) {
-  auto lock = file_lock::acquire(lock_file_);
+  auto lock_file = file_;
+  lock_file += ".lock";
+  auto lock = file_lock::acquire(lock_file);
   if (!lock)
     return tl::unexpected{lock.error()};
   // A file from before this start may be older than the directories, as after a restored backup.
@@ -24,15 +28,13 @@ os_result<uid_t> uid_pool::take(const std::function<os_result<void>(uid_t)>& ass
     return os_failure(ENOSPC, "find a free uid");
   if (auto assigned = assign(free.next); !assigned)
     return tl::unexpected{assigned.error()};
-  verified_ = true;
   auto rest = std::to_string(free.next + 1) + " " + std::to_string(free.last);
-  if (auto written = lock->describe(rest); !written)
-    verified_ = false;
+  verified_ = put_file(file_, rest, 0600).has_value();
   return free.next;
 }
 
 uid_pool::run uid_pool::read_run() const {
-  std::istringstream in{file_lock::holder_of(lock_file_)};
+  std::istringstream in{read_small_file(file_, 4096).value_or("")};
   run result;
   if (!(in >> result.next >> result.last) || result.next < first_ || result.last > last_)
     return {};

@@ -14,8 +14,9 @@ namespace corral::jail {
 /// keeps a run of uids known to be free, so that this is done once a start and once a run.
 class uid_pool {
 public:
-  /// `lock_file` is shared by all daemons that share the directories; `taken` reads them.
-  uid_pool(std::filesystem::path lock_file, uid_t first, uid_t last,
+  /// `file` is shared by all daemons that share the directories, and `<file>.lock` too; `taken`
+  /// reads the directories.
+  uid_pool(std::filesystem::path file, uid_t first, uid_t last,
            std::function<std::set<uid_t>()> taken);
 
   /// Takes a free uid and calls `assign` with it while no other process takes one. ENOSPC if none
@@ -33,11 +34,11 @@ private:
   run read_run() const;
   run find_run() const;
 
-  std::filesystem::path lock_file_;
+  std::filesystem::path file_;
   uid_t first_;
   uid_t last_;
   std::function<std::set<uid_t>()> taken_;
-  bool verified_ = false; ///< Guarded by the lock file.
+  bool verified_ = false; ///< Guarded by the lock.
 };
 
 } // namespace corral::jail

@@ -62,7 +62,7 @@ struct fixture : virtual_system {
   sandbox_usage usage() { return ask<sandbox_usage>(box, inspect_atom::value)->value(); }
   bool alive() {
     return !caf::actor_cast<caf::abstract_actor*>(box)->getf(
-      caf::abstract_actor::is_terminated_flag);
+        caf::abstract_actor::is_terminated_flag);
   }
 };
 
@@ -109,7 +109,8 @@ TEST_CASE_FIXTURE(fixture, "a file operation passes a running exec") {
   CHECK_FALSE(bridge.answered(1));
 }
 
-TEST_CASE_FIXTURE(fixture, "beyond the queue's limit a request is refused and others are not hurt") {
+TEST_CASE_FIXTURE(fixture,
+                  "beyond the queue's limit a request is refused and others are not hurt") {
   for (ticket_id i = 1; i <= 5; ++i)
     exec(i);
   CHECK(bridge.code(5) == "queue_full");
@@ -246,8 +247,12 @@ TEST_CASE_FIXTURE(fixture, "a cancel of a running exec is answered with it and a
   CHECK(guest.got("cancel") == tickets{1, 1});
   CHECK_FALSE(bridge.answered(10));
   bool said = false;
-  SUBCASE("it was cancelled") { said = true; }
-  SUBCASE("it ended before the cancel reached it") { said = false; }
+  SUBCASE("it was cancelled") {
+    said = true;
+  }
+  SUBCASE("it ended before the cancel reached it") {
+    said = false;
+  }
   reply(1, fields{}.set("cancelled", said));
   CHECK(bridge.reply(1).header.flag("cancelled") == said);
   CHECK(bridge.reply(10).header.flag("cancelled") == said);
@@ -284,7 +289,8 @@ TEST_CASE_FIXTURE(fixture, "a cancel of the sandbox means its running exec") {
   CHECK_FALSE(bridge.answered(2));
 }
 
-TEST_CASE_FIXTURE(fixture, "the bridge's own cancel reaches file operations too, without an answer") {
+TEST_CASE_FIXTURE(fixture,
+                  "the bridge's own cancel reaches file operations too, without an answer") {
   submit(1, file_request());
   cancel(0, 1);
   CHECK(guest.got("cancel") == tickets{1});
@@ -323,7 +329,7 @@ TEST_CASE_FIXTURE(fixture, "input for an exec that waits, has ended or is none i
 TEST_CASE_FIXTURE(fixture, "a guest can answer only what it was asked, and once") {
   exec(1);
   exec(2);
-  reply(2);  // It waits: the guest can't know it.
+  reply(2); // It waits: the guest can't know it.
   reply(99);
   CHECK(bridge.answers.empty());
   reply(1);
@@ -378,7 +384,8 @@ TEST_CASE_FIXTURE(fixture, "whatever comes after retirement goes back, until the
   CHECK(alive());
 }
 
-TEST_CASE_FIXTURE(fixture, "when its guest dies everyone is answered once, and told what had begun") {
+TEST_CASE_FIXTURE(fixture,
+                  "when its guest dies everyone is answered once, and told what had begun") {
   exec(1);
   started(1);
   exec(2);
@@ -406,7 +413,7 @@ TEST_CASE_FIXTURE(fixture, "a killed sandbox answers everyone and takes its link
   CHECK(bridge.code(1) == "sandbox_lost");
   CHECK_FALSE(alive());
   CHECK(caf::actor_cast<caf::abstract_actor*>(guest.link)
-          ->getf(caf::abstract_actor::is_terminated_flag));
+            ->getf(caf::abstract_actor::is_terminated_flag));
 }
 
 TEST_CASE_FIXTURE(fixture, "a draining sandbox turns the waiting away and lets the running end") {

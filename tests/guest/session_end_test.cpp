@@ -111,6 +111,15 @@ TEST_SUITE("shell session: the shell's end") {
   }
 
   TEST_CASE_FIXTURE(session_fixture,
+                    "a FIFO that agent code replaced or holds is replaced in turn") {
+    auto d = control();
+    run("rm " + d + "/o1; echo lost >" + d + "/o1; exec 8>" + d + "/mark");
+    CHECK(run("echo ran >>count; echo ok; false").out == "ok\n");
+    CHECK(run("cat count; exec 8>&-").out == "ran\n");
+    CHECK(run("echo ok").out == "ok\n");
+  }
+
+  TEST_CASE_FIXTURE(session_fixture,
                     "a reset starts a new session and leaves background jobs alone") {
     auto job = std::stoi(run("export D7=7; cd /usr; sleep 300 & echo $!").out);
     auto before = session.session();

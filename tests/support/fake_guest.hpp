@@ -11,7 +11,8 @@
 
 namespace corral::test {
 
-/// Stands for a link and the guest behind it: keeps what it was sent, and says what the test tells it.
+/// Stands for a link and the guest behind it: keeps what it was sent, and says what the test tells
+/// it.
 struct fake_guest {
   link_actor link;
   sandbox_actor sandbox; ///< Whom it reports to.
@@ -25,14 +26,14 @@ struct fake_guest {
     sandbox = owner;
     link = sys.spawn([this](link_actor::pointer) -> link_actor::behavior_type {
       return {
-        [this](send_atom, const message_ptr& x) {
-          sent.push_back(*x);
-          if (on_message)
-            on_message(*x);
-        },
-        [this](data_atom, ticket_id re, const blob& x, bool) { data.emplace_back(re, x.view()); },
-        [this](credit_atom, ticket_id re, uint64_t bytes) { credits[re] += bytes; },
-        [this](release_atom, ticket_id re) { released.push_back(re); },
+          [this](send_atom, const message_ptr& x) {
+            sent.push_back(*x);
+            if (on_message)
+              on_message(*x);
+          },
+          [this](data_atom, ticket_id re, const blob& x, bool) { data.emplace_back(re, x.view()); },
+          [this](credit_atom, ticket_id re, uint64_t bytes) { credits[re] += bytes; },
+          [this](release_atom, ticket_id re) { released.push_back(re); },
       };
     });
     return link;
@@ -77,17 +78,17 @@ struct fake_bridge {
   explicit fake_bridge(virtual_system& sys) {
     sink = sys.spawn([this](answer_sink::pointer) -> answer_sink::behavior_type {
       return {
-        [this](answer_atom, ticket_id x, const message_ptr& m) { answers[x].push_back(*m); },
-        [this](data_atom, ticket_id x, const message_ptr& m) { events.emplace_back(x, *m); },
-        [this](retired_atom, ticket_id x) { retired.push_back(x); },
+          [this](answer_atom, ticket_id x, const message_ptr& m) { answers[x].push_back(*m); },
+          [this](data_atom, ticket_id x, const message_ptr& m) { events.emplace_back(x, *m); },
+          [this](retired_atom, ticket_id x) { retired.push_back(x); },
       };
     });
   }
 
   /// The one reply to a ticket; fails the test if there is none or another.
   const message& reply(ticket_id x) {
-    REQUIRE_MESSAGE(answers[x].size() == 1, "ticket " << x << " has " << answers[x].size()
-                                                      << " replies");
+    REQUIRE_MESSAGE(answers[x].size() == 1,
+                    "ticket " << x << " has " << answers[x].size() << " replies");
     return answers[x].front();
   }
   bool answered(ticket_id x) { return !answers[x].empty(); }

@@ -1,11 +1,13 @@
 #include "tests/support/traces.hpp"
 
 #include "os/files.hpp"
+#include "providers/namespace/cgroup_roots.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 
 namespace corral::test {
@@ -63,6 +65,23 @@ size_t children_of_ours() {
   for (pid_t child = 0; in >> child;)
     ++n;
   return n;
+}
+
+bool skip_unless(bool possible, const char* test, const char* why) {
+  if (!possible)
+    std::printf("skipped: %s: %s\n", test, why);
+  return !possible;
+}
+
+bool has_cgroup(const char* controller) {
+  auto hierarchies = jail::parse_hierarchies(read_small_file("/proc/self/mountinfo").value_or(""),
+                                             read_small_file("/proc/self/cgroup").value_or(""));
+  bool found = false;
+  for (auto& root : jail::find_cgroup_roots(hierarchies, "corral-test")) {
+    found = found || root.controller == controller;
+    ::rmdir(root.parent.c_str());
+  }
+  return found;
 }
 
 bool put(const fs::path& path, std::string_view content, mode_t mode) {

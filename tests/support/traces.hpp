@@ -20,6 +20,12 @@ size_t open_descriptors();
 /// The number of this process' children, zombies included.
 size_t children_of_ours();
 
+/// For doctest::skip: true, after saying why, if a test can't run here.
+bool skip_unless(bool possible, const char* test, const char* why);
+
+/// True if limits of this cgroup controller can be enforced here.
+bool has_cgroup(const char* controller);
+
 /// Writes a file; false if that fails.
 bool put(const std::filesystem::path& path, std::string_view content, mode_t mode = 0644);
 

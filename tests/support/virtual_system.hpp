@@ -30,9 +30,7 @@ public:
   }
 
   /// The error's code, if it is one.
-  std::optional<errc> code() const {
-    return failed_ ? std::optional{failed_->code} : std::nullopt;
-  }
+  std::optional<errc> code() const { return failed_ ? std::optional{failed_->code} : std::nullopt; }
   const error& failed() const {
     REQUIRE(failed_);
     return *failed_;
@@ -96,8 +94,8 @@ public:
     auto result = std::make_shared<later<T>>();
     spawn([=](caf::event_based_actor* self) {
       self->request(to, caf::infinite, xs...)
-        .then([result](const T& x) { result->take(x); },
-              [result](const caf::error& x) { result->fail(x); });
+          .then([result](const T& x) { result->take(x); },
+                [result](const caf::error& x) { result->fail(x); });
     });
     return result;
   }
@@ -151,8 +149,7 @@ private:
   void run_for(caf::timespan time, Settle deliver) {
     auto& clock = scheduler().clock();
     auto end = clock.now() + time;
-    for (deliver(); !clock.schedule().empty() && clock.schedule().begin()->first <= end;
-         deliver())
+    for (deliver(); !clock.schedule().empty() && clock.schedule().begin()->first <= end; deliver())
       clock.trigger_timeout();
     clock.current_time = end;
   }

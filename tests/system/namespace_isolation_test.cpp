@@ -43,13 +43,6 @@ private:
   guest_driver guest_;
 };
 
-bool enforces(const namespace_backend& backend, const std::string& limit) {
-  for (auto& line : backend.warnings())
-    if (line.find("limits." + limit + " isn't enforced") != line.npos)
-      return false;
-  return true;
-}
-
 struct fixture {
   namespace_pool pool;
   std::unique_ptr<namespace_backend> backend = pool.open();
@@ -68,11 +61,11 @@ TEST_CASE_FIXTURE(fixture, "another thread's files can't be reached") {
   CHECK(two.run("find / -name file -path '*workspace*' 2>/dev/null").output == "");
 }
 
-TEST_CASE_FIXTURE(fixture, "each owner has a uid of its own, the same one each time") {
-  if (::geteuid() != 0) {
-    MESSAGE("skipped: only root can run sandboxes as other users");
-    return;
-  }
+TEST_CASE_FIXTURE(fixture, "each owner has a uid of its own, the same one each time"
+                               * doctest::skip(skip_unless(
+                                   ::geteuid() == 0,
+                                   "each owner has a uid of its own, the same one each time",
+                                   "only root can run sandboxes as other users"))) {
   auto uid_of = [](pid_t pid) {
     auto status = read_small_file("/proc/" + std::to_string(pid) + "/status").value();
     return std::atoi(status.c_str() + status.find("\nUid:\t") + 6);
@@ -168,11 +161,11 @@ TEST_CASE_FIXTURE(fixture, "memory file systems are bounded") {
   CHECK(x.run("head -c 2M /dev/zero > /run/corral/x").status != 0);
 }
 
-TEST_CASE_FIXTURE(fixture, "a fork bomb is held by the pids limit") {
-  if (!enforces(*backend, "pids")) {
-    MESSAGE("skipped: no writable pids cgroup here");
-    return;
-  }
+TEST_CASE_FIXTURE(fixture,
+                  "a fork bomb is held by the pids limit"
+                      * doctest::skip(skip_unless(has_cgroup("pids"),
+                                                  "a fork bomb is held by the pids limit",
+                                                  "the cgroup controller pids isn't writable"))) {
   sandbox x{*backend};
   auto bomb = x.run("python3 -c 'exec(\"import os, time\\nn = 0\\ntry:\\n while n < 200:\\n"
                     "  if os.fork() == 0: os.close(1); os.close(2); time.sleep(30); os._exit(0)\\n"
@@ -182,11 +175,11 @@ TEST_CASE_FIXTURE(fixture, "a fork bomb is held by the pids limit") {
   CHECK(std::atoi(bomb.output.c_str()) >= 50);
 }
 
-TEST_CASE_FIXTURE(fixture, "the memory limit ends the command and nothing else") {
-  if (!enforces(*backend, "memory")) {
-    MESSAGE("skipped: no writable memory cgroup here");
-    return;
-  }
+TEST_CASE_FIXTURE(
+    fixture, "the memory limit ends the command and nothing else"
+                 * doctest::skip(skip_unless(has_cgroup("memory"),
+                                             "the memory limit ends the command and nothing else",
+                                             "the cgroup controller memory isn't writable"))) {
   sandbox x{*backend};
   CHECK(x.python("x = bytearray(400 << 20)") != 0);
   CHECK(x.run("echo alive").output == "alive\n");

@@ -7,7 +7,8 @@
 """
 
 from . import errors
-from .client import Client, default_endpoint
+from ._endpoint import default_endpoint
+from .client import Client
 from .errors import *  # noqa: F401,F403
 from .results import (
     Chunk,
@@ -16,6 +17,7 @@ from .results import (
     GlobResult,
     GrepResult,
     Lease,
+    Listing,
     Match,
     ServerInfo,
 )

@@ -1,34 +1,35 @@
 """One connection to the daemon: a thread that owns the DEALER socket and moves messages.
 
 Callers put messages into an outbox and wake the thread through a pipe; what comes back is routed by
-request id into the inbox of the call, where the caller waits. The thread knows requests only as ids:
-all else is the caller's work. It also says hello, sends heartbeats and settles the open requests
-when the daemon is gone.
+request id into the inbox of the call, where the caller waits. The thread knows requests only as
+ids: all else is the caller's work. It also says hello, sends heartbeats and settles the open
+requests when the daemon is gone.
 """
 
 from __future__ import annotations
 
 import collections
 import itertools
+import math
 import os
 import queue
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, Optional, Tuple
 
 import zmq
-from zmq.utils.monitor import recv_monitor_message
 
 from . import _wire, errors
+from ._dealer import FIRST_PAUSE, LONGEST_PAUSE, Dealer
+from ._endpoint import why_unreachable
+from ._heartbeat import MISSED_PINGS, Heartbeat
 from .results import ServerInfo
 
-MISSED_PINGS = 3
 _HELLO, _PING = "hello", "ping"  # The ids of the connection's own requests.
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between attempts to be greeted
 
-# Frames; the call they belong to, without which they need not be sent any more; and whether they
-# start it.
-_Outgoing = Tuple[List[_wire.Bytes], Optional["Call"], bool]
+# Header and payload; the call they belong to, without which they need not be sent any more; and
+# whether they start it.
+_Outgoing = Tuple[bytes, _wire.Bytes, Optional["Call"], bool]
 
 
 class Call:
@@ -63,7 +64,7 @@ class Connection:
         self.endpoint = endpoint
         self.info: Optional[ServerInfo] = None
         self._hello = hello
-        self._heartbeat = heartbeat
+        self._heartbeat = Heartbeat(heartbeat, time.monotonic())
         self._timeout = timeout
         self._pid = os.getpid()
         self._ids = itertools.count(1)
@@ -81,11 +82,10 @@ class Connection:
         self._unready_since = time.monotonic()
         self._pause = FIRST_PAUSE
         self._context = zmq.Context()
-        self._socket: Any = None
-        self._monitor: Any = None
         self._thread = threading.Thread(target=self._run, name="corral-io", daemon=True)
+        self._dealer: Optional[Dealer] = None
         try:
-            self._open_socket()
+            self._open()
         except BaseException:
             self._release()
             raise
@@ -99,7 +99,8 @@ class Connection:
         try:
             answer = self._first_answer.get(timeout=self._timeout)
         except queue.Empty:
-            raise errors.unreachable(self._why_unreachable(), endpoint=self.endpoint) from None
+            text = why_unreachable(self.endpoint, self._timeout)
+            raise errors.unreachable(text, endpoint=self.endpoint) from None
         if isinstance(answer, BaseException):
             raise answer
         return answer
@@ -157,10 +158,7 @@ class Connection:
             self._thread.join()
 
     def _put(self, header: bytes, payload: _wire.Bytes, call: Optional[Call], first: bool) -> None:
-        frames: List[_wire.Bytes] = [_wire.VERSION, header]
-        if payload:
-            frames.append(payload)
-        self._outbox.append((frames, call, first))
+        self._outbox.append((header, payload, call, first))
         self._wake()
 
     def _wake(self) -> None:
@@ -169,21 +167,10 @@ class Connection:
             self._signalled = True
             os.write(self._wake_write, b"x")
 
-    def _why_unreachable(self) -> str:
-        text = f"no daemon answered at {self.endpoint} within {self._timeout:g} s"
-        if self.endpoint.startswith("ipc://"):
-            path = self.endpoint[len("ipc://") :]
-            if not os.path.exists(path):
-                return f"{text}: there is no such socket; is corrald running, and on this socket?"
-            if not os.access(path, os.W_OK):
-                return f"{text}: this user may not write to the socket; is it in its group?"
-        return f"{text}; is corrald running there? (CORRAL_ENDPOINT or endpoint= say where to look)"
-
     # Only the thread from here on.
 
     def _run(self) -> None:
         try:
-            self._greet()
             while not self._closing:
                 self._turn()
         except BaseException as fault:  # Whatever it is, nobody may be left waiting.
@@ -201,79 +188,49 @@ class Connection:
         self._release()
 
     def _release(self) -> None:
-        self._close_socket()
+        if self._dealer is not None:
+            self._dealer.close()
         self._context.term()
         os.close(self._wake_read)
         os.close(self._wake_write)
 
-    def _open_socket(self) -> None:
-        self._socket = self._context.socket(zmq.DEALER)
-        self._socket.linger = 0
-        self._socket.sndhwm = self._socket.rcvhwm = 0
-        self._socket.reconnect_ivl = int(FIRST_PAUSE * 1000)
-        self._socket.reconnect_ivl_max = int(LONGEST_PAUSE * 1000)
-        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
-        try:
-            self._socket.connect(self.endpoint)
-        except zmq.ZMQError as fault:
-            raise ValueError(f"{self.endpoint!r} is no usable endpoint: {fault}") from None
-
-    def _close_socket(self) -> None:
-        if self._socket is not None:
-            self._socket.disable_monitor()
-            self._monitor.close(0)
-            self._socket.close(0)
-            self._socket = None
-
-    def _greet(self) -> None:
-        """Says hello on a new socket. Until it is answered, all other messages are held."""
-        self._poller = zmq.Poller()
-        for x in (self._wake_read, self._socket, self._monitor):
-            self._poller.register(x, zmq.POLLIN)
-        now = time.monotonic()
-        self._last_sent = self._last_received = self._last_ping = now
-        self._unanswered = 0
-        header = _wire.encode_header({**self._hello, "op": "hello", "id": _HELLO})
-        self._socket.send_multipart([_wire.VERSION, header])
+    def _open(self) -> None:
+        """Connects and says hello. Until it is answered, all other messages are held."""
+        self._dealer = Dealer(self._context, self.endpoint)
+        self._poller = self._dealer.poller(self._wake_read)
+        self._heartbeat.reset(time.monotonic())
+        self._dealer.send(_wire.encode_header({**self._hello, "op": "hello", "id": _HELLO}))
 
     def _turn(self) -> None:
         events = dict(self._poller.poll(self._milliseconds_left()))
-        if self._wake_read in events:
+        if events.pop(self._wake_read, None):
             os.read(self._wake_read, 64)
             self._signalled = False
-        if self._socket in events:
-            self._receive()
-        if self._monitor in events:
-            recv_monitor_message(self._monitor)
-            self._receive()  # What arrived before the end still counts.
-            self._lose("the daemon closed the connection")
+        if self._dealer is not None and events:
+            ended = self._dealer.has_ended()
+            self._receive(self._dealer)
+            if ended:
+                self._lose("the daemon closed the connection")
         self._tick(time.monotonic())
-        if self._ready:
-            self._flush()
+        if self._ready and self._dealer is not None:
+            self._flush(self._dealer)
 
-    def _flush(self) -> None:
+    def _flush(self, dealer: Dealer) -> None:
         while self._outbox:
-            frames, call, first = self._outbox.popleft()
+            header, payload, call, first = self._outbox.popleft()
             if call is not None and self._calls.get(call.id) is not call:
                 continue  # It has ended, or was given up before it was sent.
             if first and call is not None:
                 call.sent = True
-            self._socket.send_multipart(frames)
-            self._last_sent = time.monotonic()
+            dealer.send(header, payload)
+            self._heartbeat.sent(time.monotonic())
 
-    def _receive(self) -> None:
-        while self._socket is not None:
-            try:
-                frames = self._socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                return
-            try:
-                message = _wire.decode(frames)
-            except ValueError:
-                continue  # No request can be told from it.
-            self._last_received = time.monotonic()
-            self._unanswered = 0
+    def _receive(self, dealer: Dealer) -> None:
+        for message in dealer.messages():
+            self._heartbeat.received(time.monotonic())
             self._route(message)
+            if self._dealer is not dealer:
+                return
 
     def _route(self, message: _wire.Message) -> None:
         re = message.header.get("re")
@@ -318,7 +275,9 @@ class Connection:
         else:
             self._reopen_at += self._pause
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
-        self._close_socket()
+        if self._dealer is not None:
+            self._dealer.close()
+            self._dealer = None
         self._poller = zmq.Poller()
         self._poller.register(self._wake_read, zmq.POLLIN)
 
@@ -335,42 +294,30 @@ class Connection:
 
     def _tick(self, now: float) -> None:
         if self._ready:
-            if self._heartbeat > 0 and now >= self._next_ping():
-                self._ping()
+            if self._heartbeat.is_gone(now):
+                self._lose(f"the daemon left {MISSED_PINGS} pings unanswered")
+            elif now >= self._heartbeat.due():
+                self._ping(now)
             return
         if now >= self._unready_since + self._timeout:
-            text = self._why_unreachable()
+            text = why_unreachable(self.endpoint, self._timeout)
             self._settle(lambda: errors.unreachable(text, endpoint=self.endpoint), sent=False)
             self._unready_since = now
             self._lose("no hello was answered")
-        if self._socket is None and now >= self._reopen_at:
-            self._open_socket()
-            self._greet()
+        if self._dealer is None and now >= self._reopen_at:
+            self._open()
 
-    def _ping(self) -> None:
-        if self._unanswered >= MISSED_PINGS:
-            return self._lose(f"the daemon left {MISSED_PINGS} pings unanswered")
-        self._socket.send_multipart(
-            [_wire.VERSION, _wire.encode_header({"op": "ping", "id": _PING})]
-        )
-        self._last_sent = self._last_ping = time.monotonic()
-        self._unanswered += 1
-
-    def _next_ping(self) -> float:
-        """An interval after the last message of the quieter direction, or after the last ping if
-        that one is unanswered."""
-        quiet_since = min(self._last_sent, self._last_received)
-        if self._unanswered:
-            quiet_since = self._last_ping
-        return quiet_since + self._heartbeat
+    def _ping(self, now: float) -> None:
+        assert self._dealer is not None  # It is there while the connection is ready.
+        self._dealer.send(_wire.encode_header({"op": "ping", "id": _PING}))
+        self._heartbeat.pinged(now)
 
     def _milliseconds_left(self) -> Optional[float]:
         if self._ready:
-            if self._heartbeat <= 0:
-                return None
-            due = self._next_ping()
+            due = self._heartbeat.due()
         else:
             due = self._unready_since + self._timeout
-            if self._socket is None:
+            if self._dealer is None:
                 due = min(due, self._reopen_at)
-        return max(0.0, (due - time.monotonic()) * 1000 + 1)
+        left = due - time.monotonic()
+        return None if left == math.inf else max(0.0, left * 1000 + 1)

@@ -12,24 +12,12 @@ from typing import Any, Dict, List, Optional, Type
 
 from . import _exchange, _wire, errors
 from ._connection import Connection
+from ._endpoint import as_endpoint, default_endpoint
 from .results import Lease, ServerInfo
 from .sandbox import Sandbox
 
 _clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
 _abandoned: List[Connection] = []  # Of a parent process: never used, closed or collected here.
-
-
-def default_endpoint() -> str:
-    """``$CORRAL_ENDPOINT``, else the socket that a daemon of this user listens on."""
-    configured = os.environ.get("CORRAL_ENDPOINT")
-    if configured:
-        return configured
-    if os.geteuid() == 0:
-        return "ipc:///run/corral/corral.sock"
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime:
-        return f"ipc://{runtime}/corral/corral.sock"
-    return f"ipc:///tmp/corral-{os.geteuid()}/corral.sock"
 
 
 class Client:
@@ -58,8 +46,7 @@ class Client:
         heartbeat: float = 10.0,
         timeout: float = 30.0,
     ) -> None:
-        endpoint = endpoint or default_endpoint()
-        self.endpoint = f"ipc://{endpoint}" if endpoint.startswith("/") else endpoint
+        self.endpoint = as_endpoint(endpoint or default_endpoint())
         self._name = name
         self._created_in = os.getpid()
         self._heartbeat = heartbeat
@@ -127,13 +114,13 @@ class Client:
     def sandbox(
         self, thread: str, user: str = "default", pool: Optional[str] = None
     ) -> Sandbox:
-        """Borrows the thread's sandbox: nothing is leased or sent now; each operation acquires it on
-        demand, and it is parked again when that ends (with its session as it was)."""
+        """Borrows the thread's sandbox: nothing is leased or sent now; each operation acquires it
+        on demand, and it is parked again when that ends (with its session as it was)."""
         return Sandbox(self, _wire.given(thread=thread, user=user, pool=pool), None, None)
 
     def get(self, id: str) -> Optional[Dict[str, Any]]:
-        """The state of a sandbox by id or unique prefix of at least 8 digits: ``state``, ``leases``,
-        ``queue``, ``usage`` and more; None if there is none."""
+        """The state of a sandbox by id or unique prefix of at least 8 digits: ``state``,
+        ``leases``, ``queue``, ``usage`` and more; None if there is none."""
         row = self._fields("get", {"sandbox": id})
         return row if row.get("found", True) else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from ._wire import Message, to_text
 
@@ -103,6 +103,14 @@ class Entry:
         return self.type == "directory"
 
 
+class Listing(List[Entry]):
+    """The entries of a directory, as any other list."""
+
+    def __init__(self, entries: Iterable[Entry] = (), truncated: bool = False) -> None:
+        super().__init__(entries)
+        self.truncated = truncated  #: True if there was more than the daemon lists
+
+
 @dataclass(frozen=True)
 class GlobResult:
     paths: List[str]
@@ -120,6 +128,8 @@ class Match:
 class GrepResult:
     matches: List[Match]
     truncated: bool  #: True if there was more than max_results
+    skipped_files: int = 0  #: files not searched: binary, too large or not readable
+    skipped_lines: int = 0  #: lines not searched because they are too long
 
 
 @dataclass(frozen=True)

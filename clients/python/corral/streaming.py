@@ -112,7 +112,8 @@ class ExecStream:
             return None
         _exchange.acknowledge(self._connection, self._call, message)
         h = message.header
-        return Chunk(h.get("stream", "stdout"), message.payload, h.get("offset", 0), h.get("gap", 0))
+        stream, offset, gap = h.get("stream", "stdout"), h.get("offset", 0), h.get("gap", 0)
+        return Chunk(stream, message.payload, offset, gap)
 
     def _abandon(self) -> None:
         self._fault = errors.closed("the stream was left before its command ended")

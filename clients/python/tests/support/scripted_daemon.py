@@ -19,7 +19,9 @@ Handler = Callable[["Request"], None]
 class Request:
     """A message that a client sent, and the way back to it."""
 
-    def __init__(self, daemon: "ScriptedDaemon", peer: bytes, header: Dict[str, Any], payload: bytes):
+    def __init__(
+        self, daemon: "ScriptedDaemon", peer: bytes, header: Dict[str, Any], payload: bytes
+    ):
         self.daemon = daemon
         self.peer = peer
         self.header = header
@@ -84,7 +86,9 @@ class ScriptedDaemon:
             self._thread.join()
 
     def send(self, peer: bytes, header: Dict[str, Any], payload: bytes = b"") -> None:
-        frames = [peer, VERSION, encode_header(header)] + ([payload] if payload else [])
+        self.send_raw([peer, VERSION, encode_header(header)] + ([payload] if payload else []))
+
+    def send_raw(self, frames: List[bytes]) -> None:
         self._socket.send_multipart(frames)
 
     def of(self, op: str) -> List[Request]:

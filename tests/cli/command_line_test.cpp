@@ -1,0 +1,117 @@
+#include "apps/cli/command_line.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace corral;
+using namespace corral::cli;
+using namespace std::chrono_literals;
+
+namespace {
+
+command_line parse(std::vector<std::string> words, bool terminal = true) {
+  auto x = parse_command_line(std::move(words), terminal);
+  REQUIRE(x);
+  return std::get<command_line>(*x);
+}
+
+std::string complaint(std::vector<std::string> words) {
+  auto x = parse_command_line(std::move(words), true);
+  REQUIRE(!x);
+  CHECK(x.error().code == "usage");
+  return x.error().message;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("exec takes its options before -- and the command after it, whatever it looks like") {
+  auto x =
+      std::get<exec_options>(parse({"exec",      "-t",    "a",  "--user", "u",  "--pool", "p",
+                                    "--timeout", "10m",   "-e", "A=1",    "-e", "B=",     "--cwd",
+                                    "/w",        "--key", "k",  "--",     "ls", "--json", "exec"})
+                                 .what);
+  CHECK(x.to.thread == "a");
+  CHECK(x.to.user == "u");
+  CHECK(x.to.pool == "p");
+  CHECK(x.script == "ls --json exec");
+  CHECK(x.timeout == 10min);
+  CHECK(x.env == std::map<std::string, std::string>{{"A", "1"}, {"B", ""}});
+  CHECK(x.cwd == "/w");
+  CHECK(x.key == "k");
+}
+
+TEST_CASE("exec passes stdin on unless it is a terminal or told otherwise") {
+  auto feeds = [](std::vector<std::string> words, bool terminal) {
+    return std::get<exec_options>(parse(std::move(words), terminal).what).feed_stdin;
+  };
+  CHECK(feeds({"exec", "--", "x"}, false));
+  CHECK(!feeds({"exec", "--", "x"}, true));
+  CHECK(feeds({"exec", "-i", "--", "x"}, true));
+  CHECK(!feeds({"exec", "--no-stdin", "--", "x"}, false));
+}
+
+TEST_CASE("global options may stand before or after the command") {
+  CHECK(parse({"--json", "ls"}).json);
+  CHECK(parse({"ls", "--json"}).json);
+  CHECK(parse({"ls", "--endpoint", "/s"}).endpoint == "/s");
+  CHECK(!parse({"exec", "--", "ls", "--json"}).json);
+}
+
+TEST_CASE("a file is named with its sandbox or thread, and a range of lines") {
+  auto x = std::get<read_options>(parse({"read", "-t", "a", "--lines", "2:3", "f"}).what);
+  CHECK(x.path == "f");
+  CHECK(x.to.thread == "a");
+  CHECK(x.lines.first == 2);
+  CHECK(x.lines.last == 3);
+  auto y = std::get<write_options>(
+      parse({"write", "f", "-s", "2c26b46b", "--append", "--from", "g"}).what);
+  CHECK(y.to.sandbox == "2c26b46b");
+  CHECK(y.append);
+  CHECK(y.from == "g");
+}
+
+TEST_CASE("a sandbox to destroy is named by id or by thread") {
+  CHECK(std::get<destroy_options>(parse({"destroy", "2c26b46b", "--force"}).what).force);
+  auto x = std::get<destroy_options>(parse({"destroy", "-t", "a", "--purge"}).what);
+  CHECK(x.to.thread == "a");
+  CHECK(x.purge);
+  CHECK(!x.force);
+}
+
+TEST_CASE("bad input names the argument and what was expected") {
+  CHECK(has(complaint({"exec", "--timeout", "abc", "--", "x"}), "--timeout: expected a duration"));
+  CHECK(has(complaint({"exec", "-e", "1=2", "--", "x"}), "--env: expected NAME=VALUE"));
+  CHECK(has(complaint({"exec", "-t", "a b", "--", "x"}), "--thread: expected 1 to 64 letters"));
+  CHECK(has(complaint({"read", "-t", "a", "f", "--lines", "7:3"}), "--lines: expected"));
+  CHECK(has(complaint({"ls", "--state", "q"}), "--state: q not in"));
+  CHECK(has(complaint({"destroy", "xyz"}), "ID: expected a sandbox's id"));
+  CHECK(has(complaint({"frob"}), "frob"));
+}
+
+TEST_CASE("what is missing or contradicts itself is refused") {
+  CHECK(has(complaint({}), "no command"));
+  CHECK(has(complaint({"exec"}), "exec: no command"));
+  CHECK(has(complaint({"exec", "--"}), "exec: no command"));
+  CHECK(has(complaint({"ls", "--", "x"}), "only exec takes a command"));
+  CHECK(has(complaint({"read", "f"}), "--thread or --sandbox"));
+  CHECK(has(complaint({"write"}), "PATH"));
+  CHECK(has(complaint({"destroy"}), "which sandbox"));
+  CHECK(has(complaint({"destroy", "2c26b46b", "-t", "a"}), "excludes"));
+  CHECK(has(complaint({"exec", "-t", "a", "-s", "2c26b46b", "--", "x"}), "excludes"));
+  CHECK(has(complaint({"exec", "-i", "--no-stdin", "--", "x"}), "excludes"));
+  CHECK(has(complaint({"read", "-t", "a", "f", "--raw", "--lines", "1:2"}), "excludes"));
+}
+
+TEST_CASE("every command has help with examples") {
+  for (auto name : {"exec", "ls", "destroy", "read", "write", "stats", "doctor"}) {
+    auto x = parse_command_line({name, "--help"}, true);
+    REQUIRE_MESSAGE(x, name);
+    CHECK(has(std::get<only_text>(*x).text, "Examples:\n"));
+  }
+  auto general = std::get<only_text>(*parse_command_line({"--help"}, true)).text;
+  for (auto status : {"\n  0 ", "\n  1 ", "\n  124 ", "\n  125 ", "\n  130 "})
+    CHECK(has(general, status));
+}
