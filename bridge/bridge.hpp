@@ -89,6 +89,7 @@ private:
 
   // Requests that the bridge or the provider answers.
   void hello(ticket_id ticket);
+  void follow(const std::string& from, const call& to);
   void acquire(ticket_id ticket);
   void release(ticket_id ticket);
   void destroy(ticket_id ticket);

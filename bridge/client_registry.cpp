@@ -17,9 +17,10 @@ client_registry::client* client_registry::find(const std::string& routing_id) {
   return i != clients_.end() ? &i->second : nullptr;
 }
 
-result<void> client_registry::hello(const std::string& routing_id, const std::string& name,
-                                    const std::string& instance, duration heartbeat,
-                                    time_point now) {
+result<client_registry::farewell> client_registry::hello(const std::string& routing_id,
+                                                         const std::string& name,
+                                                         const std::string& instance,
+                                                         duration heartbeat, time_point now) {
   for (auto& [other, x] : clients_) {
     if (other == routing_id || name.empty() || x.name != name || x.instance == instance)
       continue;
@@ -29,13 +30,23 @@ result<void> client_registry::hello(const std::string& routing_id, const std::st
                      "another live client is called \"" + name + "\"; choose a name of your own");
   }
   auto& me = touch(routing_id, now);
+  auto before = me;
   me.name = name;
   me.instance = instance;
   me.heartbeat = heartbeat;
   me.forgotten = false;
   if (!name.empty())
     me.key = name + '\0' + instance; // Neither can have a NUL.
-  return {};
+  farewell result;
+  std::erase_if(clients_, [&](auto& item) {
+    auto left = item.first != routing_id && item.second.key == me.key;
+    if (left)
+      result.connections.push_back(item.first);
+    return left;
+  });
+  if (may_lease(before) && (before.key != me.key || !may_lease(me)))
+    result.key = before.key;
+  return result;
 }
 
 } // namespace corral

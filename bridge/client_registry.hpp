@@ -18,13 +18,13 @@ public:
   using duration = std::chrono::steady_clock::duration;
 
   struct client {
-    std::string key;            ///< Name and instance, or the connection.
-    std::string name;           ///< Empty before a hello.
+    std::string key;  ///< Name and instance, or the connection.
+    std::string name; ///< Empty before a hello.
     std::string instance;
-    duration heartbeat{0};      ///< 0: none announced.
+    duration heartbeat{0}; ///< 0: none announced.
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
-    bool forgotten = false;     ///< Did not read its replies; says hello again before it is served.
+    bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 
   /// The client of a connection, made if it is new; counts as a sign of life.
@@ -32,9 +32,16 @@ public:
 
   client* find(const std::string& routing_id);
 
-  /// Introduces a connection. `busy` if a live client of that name has another instance.
-  result<void> hello(const std::string& routing_id, const std::string& name,
-                     const std::string& instance, duration heartbeat, time_point now);
+  /// What a hello ends.
+  struct farewell {
+    std::string key;                      ///< Whose leases nobody keeps any more; empty: nobody's.
+    std::vector<std::string> connections; ///< Earlier ones of this client, which it has left.
+  };
+
+  /// Introduces a connection; the client's earlier ones are forgotten. `busy` if a live client of
+  /// that name has another instance.
+  result<farewell> hello(const std::string& routing_id, const std::string& name,
+                         const std::string& instance, duration heartbeat, time_point now);
 
   /// Announced heartbeats, and thereby may hold leases.
   static bool may_lease(const client& x) { return x.heartbeat > duration::zero(); }
