@@ -30,6 +30,7 @@ def inside(pid):
 
 def kill(*pids, number=signal.SIGKILL):
     for pid in pids:
+        assert pid > 1
         try:
             os.kill(pid, number)
         except ProcessLookupError:
@@ -371,3 +372,18 @@ def test_a_damaged_record_stops_no_start(new_daemon):
         kill(pid)
     with daemon.client() as client:
         assert client.acquire("a").exec("echo ok").stdout == b"ok\n"
+
+
+def test_the_traces_that_other_tests_look_for_are_found_while_there_are_any(daemon, client, thread):
+    """Else a test that finds nothing left proves nothing."""
+    with client.acquire(thread) as x:
+        x.exec("sleep 100 &")
+        daemon.note_processes()
+        found = traces.all_of(daemon)
+        kinds = [line.split()[0] for line in found]
+        assert kinds.count("process") >= 3
+        assert any(f"links/{x.id}" in line for line in found)
+        assert any(f"sandboxes/{x.id}" in line for line in found)
+        assert any(daemon.socket in line for line in found)
+        if daemon.enforces("pids"):
+            assert traces.cgroups(daemon, x.id) != [] and "cgroup" in kinds

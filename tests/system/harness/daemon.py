@@ -113,8 +113,12 @@ class Daemon:
                 pass  # It has just ended, or a test has damaged it.
 
     def guest_pid(self, id):
-        """The pid of a sandbox's first process, as seen from outside."""
-        return self.record(id)["guest"]["pid"]
+        """The pid of a sandbox's first process, as seen from outside. FileNotFoundError if there is
+        none yet."""
+        pid = self.record(id)["guest"]["pid"]
+        if pid <= 1:  # To a signal this would be whole groups of processes.
+            raise FileNotFoundError(f"sandbox {id} has no process yet")
+        return pid
 
     def records(self):
         return [x[: -len(".json")] for x in os.listdir(f"{self.state_dir}/sandboxes")]

@@ -4,18 +4,24 @@ import glob
 import os
 
 
-def cgroup_prefix(state_dir, pool="default"):
-    """The first part of the names of the daemon's cgroups: a digest of where it keeps its records."""
+def cgroup_name(daemon, pool="default"):
+    """What the cgroup that holds those of its sandboxes is called: it has a digest of where the daemon
+    keeps its records."""
     value = 0xCBF29CE484222325
-    for byte in f"{state_dir}\0{pool}\0".encode():
+    for byte in f"{daemon.state_dir}\0{pool}\0".encode():
         value = ((value ^ byte) * 0x100000001B3) % 2**64
-    return f"{value:016x}"[:8] + "."
+    return "corral-" + f"{value:016x}"[:8]
 
 
-def cgroups(daemon, id=""):
+def cgroups(daemon, id="*"):
     """The cgroups of all of a daemon's sandboxes, or of one."""
-    pattern = f"/sys/fs/cgroup/**/corral/{cgroup_prefix(daemon.state_dir)}{id}*"
+    pattern = f"/sys/fs/cgroup/**/{cgroup_name(daemon)}/{id}/"
     return [f"cgroup {x}" for x in glob.glob(pattern, recursive=True)]
+
+
+def parents_of_cgroups(daemon):
+    found = glob.glob(f"/sys/fs/cgroup/**/{cgroup_name(daemon)}/", recursive=True)
+    return [f"cgroup {x}" for x in found]
 
 
 def _read(path):
@@ -26,9 +32,19 @@ def _read(path):
         return b""
 
 
+def _stat(pid):
+    return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+
+
+def state(pid):
+    """Such as "T" for a stopped one; None if there is none."""
+    fields = _stat(pid)
+    return fields[0].decode() if fields else None
+
+
 def start_time(pid):
     """With the pid it names a process; None if there is none or only its exit status is left."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    fields = _stat(pid)
     return int(fields[19]) if fields and fields[0] not in (b"Z", b"X") else None
 
 
@@ -39,7 +55,7 @@ def alive(pid):
 def processes(daemon):
     """The processes of a daemon's sandboxes: those it has noted, those in its cgroups, and those that
     have a directory of its in sight."""
-    base, cgroup = daemon.base.encode(), f"/corral/{cgroup_prefix(daemon.state_dir)}".encode()
+    base, cgroup = daemon.base.encode(), f"/{cgroup_name(daemon)}/".encode()
     found = []
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         if pid in (os.getpid(), daemon.pid) or not alive(pid):
@@ -72,4 +88,4 @@ def files(daemon):
 
 def all_of(daemon):
     """Everything that must be gone once the daemon has ended."""
-    return processes(daemon) + mounts(daemon) + cgroups(daemon) + files(daemon)
+    return processes(daemon) + mounts(daemon) + parents_of_cgroups(daemon) + files(daemon)
