@@ -187,8 +187,8 @@ void bridge::hello(ticket_id ticket) {
   answer(ticket, make_reply(x.set("now", unix_ms())));
 }
 
-/// A client's replies go to its newest connection. Not to a REQ socket, which would take one for the
-/// reply to what it asked last.
+/// A client's replies go to its newest connection. Not to a REQ socket, which would take one for
+/// the reply to what it asked last.
 void bridge::follow(const std::string& from, const call& to) {
   if (to.from_req_socket)
     return;
@@ -286,6 +286,8 @@ fields bridge::counters() const {
 
 void bridge::look_for_silent_clients() {
   delayed_send(this, silence_check, tick_atom::value);
+  for (auto& routing_id : std::set{backlogged_})
+    go_on_sending(routing_id);
   auto silent = clients_.take_silent(now(), [this](auto& key) { return open_.has(key); });
   for (auto& x : silent)
     if (client_registry::may_lease(x)) {

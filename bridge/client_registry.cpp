@@ -30,7 +30,7 @@ result<client_registry::farewell> client_registry::hello(const std::string& rout
                      "another live client is called \"" + name + "\"; choose a name of your own");
   }
   auto& me = touch(routing_id, now);
-  auto before = me;
+  auto leased_as = may_lease(me) ? me.key : std::string{};
   me.name = name;
   me.instance = instance;
   me.heartbeat = heartbeat;
@@ -44,8 +44,8 @@ result<client_registry::farewell> client_registry::hello(const std::string& rout
       result.connections.push_back(item.first);
     return left;
   });
-  if (may_lease(before) && (before.key != me.key || !may_lease(me)))
-    result.key = before.key;
+  if (leased_as != me.key || !may_lease(me))
+    result.key = leased_as;
   return result;
 }
 

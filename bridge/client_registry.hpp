@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bridge/zmq_loop.hpp"
+#include "bridge/reply_backlog.hpp"
 #include "messages/wire/error.hpp"
 
 #include <chrono>
@@ -24,6 +24,7 @@ public:
     duration heartbeat{0}; ///< 0: none announced.
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
+    reply_backlog backlog;
     bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 
@@ -56,7 +57,7 @@ public:
       auto limit = may_lease(x) ? 3 * x.heartbeat : silent_limit;
       if (now - x.seen < limit || is_busy(x.key))
         return false;
-      result.push_back(x);
+      result.push_back(std::move(x));
       return true;
     });
     return result;

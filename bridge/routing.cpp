@@ -1,4 +1,4 @@
-// The bridge's way to a sandbox and back: targets, retirement, streams, answers.
+// The bridge's way to a sandbox: targets, retirement, cancels, input, uploads.
 
 #include "bridge/bridge.hpp"
 
@@ -182,63 +182,6 @@ void bridge::abandon(ticket_id ticket, const error& why) {
   answer(ticket, why);
   if (sandbox)
     super::send(sandbox, cancel_atom::value, ticket_id{0}, ticket, answer_sink{this});
-}
-
-void bridge::taken(ticket_id ticket, uint64_t bytes) {
-  super::context(&unit());
-  auto e = open_.find(ticket);
-  if (e && e->context.sandbox)
-    super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
-}
-
-// -- answers --
-
-void bridge::answer(ticket_id ticket, const message& x) {
-  auto e = open_.take(ticket);
-  if (!e)
-    return; // Answered already.
-  auto& c = e->context;
-  auto reply = x;
-  reply.header.set("re", e->id);
-  if (c.what->spec->id == op::exec && !c.origin.empty() && reply.header.flag("ok") == true)
-    reply.header.set("origin", c.origin);
-  latency_[c.what->spec->name].record(now() - c.arrived);
-  if (auto failed = x.header.object("error"))
-    ++errors_[failed->text("code").value_or("")];
-  send(c.routing_id, c.from_req_socket, std::move(reply));
-}
-
-void bridge::event(ticket_id ticket, const message_ptr& x) {
-  auto e = open_.find(ticket);
-  if (!e)
-    return;
-  auto& c = e->context;
-  auto is_chunk = x->header.text("event") == "chunk";
-  if (c.from_req_socket) {
-    if (c.what->spec->file && is_chunk)
-      abandon(ticket, error{errc::file_too_large,
-                            "a reply of that size goes to DEALER sockets only; ask for a range",
-                            {}});
-    return; // A REQ socket takes one message a request.
-  }
-  auto copy = *x;
-  copy.header.set("re", e->id);
-  send(c.routing_id, false, std::move(copy), c.what->spec->file && is_chunk ? ticket : 0);
-}
-
-void bridge::send(const std::string& routing_id, bool delimiter, message x, uint64_t tag) {
-  auto client = clients_.find(routing_id);
-  if (!client || client->forgotten)
-    return;
-  if (client->account->queued > settings_.client_queue_bytes) {
-    client->forgotten = true;
-    observe_(
-        "client forgotten",
-        fields{}.set("client", client->name).set("queued_bytes", client->account->queued.load()));
-    return;
-  }
-  auto header = x.encode_header();
-  loop_.send({routing_id, delimiter, std::move(header), x.encode_payload(), client->account, tag});
 }
 
 } // namespace corral

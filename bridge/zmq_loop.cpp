@@ -37,12 +37,11 @@ struct zmq_loop::lent {
 };
 
 zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
-  : router_{context, zmq::socket_type::router},
-    wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-    freed_{std::make_shared<freed_list>()} {
+    : router_{context, zmq::socket_type::router},
+      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, freed_{std::make_shared<freed_list>()} {
   freed_->wake_fd = unique_fd{::dup(wake_fd_.get())};
   router_.set(zmq::sockopt::router_mandatory, true);
-  router_.set(zmq::sockopt::sndhwm, 0); // The bridge counts bytes itself; a ROUTER would drop.
+  router_.set(zmq::sockopt::sndhwm, 0);    // The bridge counts bytes itself; a ROUTER would drop.
   router_.set(zmq::sockopt::linger, 1000); // For the last replies of a shutdown.
   router_.set(zmq::sockopt::maxmsgsize, x.max_message_bytes);
   router_.bind(x.endpoint);
@@ -127,7 +126,7 @@ void zmq_loop::release(void*, void* hint) {
   auto bytes = x->payload.size();
   if (x->charge)
     x->charge->queued -= bytes;
-  if (x->tag != 0)
+  if (x->tag != 0 || (x->charge && x->charge->awaited))
     x->freed->add(x->tag, bytes);
 }
 

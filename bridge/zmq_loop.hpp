@@ -14,19 +14,20 @@
 
 namespace corral {
 
-/// The ZeroMQ side of the bridge without any actor: one ROUTER socket, polled together with a wake-up
-/// descriptor, on one thread. All methods but `wake` and `stop` belong to that thread.
+/// The ZeroMQ side of the bridge without any actor: one ROUTER socket, polled together with a
+/// wake-up descriptor, on one thread. All methods but `wake` and `stop` belong to that thread.
 class zmq_loop {
 public:
   struct settings {
-    std::string endpoint;                          ///< Such as "ipc:///run/corral/corral.sock".
-    int64_t max_message_bytes = 16 * 1024 * 1024;  ///< Of one frame; libzmq drops a peer beyond it.
+    std::string endpoint;                         ///< Such as "ipc:///run/corral/corral.sock".
+    int64_t max_message_bytes = 16 * 1024 * 1024; ///< Of one frame; libzmq drops a peer beyond it.
   };
 
   /// How many bytes libzmq still holds for one client. Shared with the messages under way, whose
   /// memory libzmq frees on its own thread.
   struct account {
     std::atomic<uint64_t> queued = 0;
+    std::atomic<bool> awaited = false; ///< `on_freed` is to tell whenever it becomes less.
   };
   using account_ptr = std::shared_ptr<account>;
 
@@ -46,7 +47,7 @@ public:
   struct callbacks {
     receiver on_message;
     std::function<void()> on_wake;
-    std::function<void(uint64_t tag, uint64_t bytes)> on_freed;
+    std::function<void(uint64_t tag, uint64_t bytes)> on_freed; ///< Tag 0: of an awaited account.
   };
 
   static constexpr std::string_view protocol = "corral/1";

@@ -25,7 +25,7 @@ def test_the_seven_primitives_work_together(sandbox):
     (match,) = sandbox.grep(".", r"ma.n\(").matches
     assert (match.path, match.line_number) == (f"{WORKSPACE}/src/a.c", 1)
     entries = {x.path: x.type for x in sandbox.list_dir()}
-    assert entries == {f"{WORKSPACE}/src/": "directory", f"{WORKSPACE}/src/a.c": "file"}
+    assert entries == {f"{WORKSPACE}/src": "directory", f"{WORKSPACE}/src/a.c": "file"}
 
 
 @pytest.mark.parametrize("root", ["workspace", "uploads", "outputs"])
