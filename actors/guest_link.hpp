@@ -1,48 +1,67 @@
 #pragma once
 
+#include "actors/io_loop.hpp"
 #include "actors/link_protocol.hpp"
 #include "messages/provider.hpp"
+#include "os/unique_fd.hpp"
 
-#include <caf/io/system_messages.hpp>
-#include <caf/io/typed_broker.hpp>
 #include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <deque>
+#include <sys/types.h>
 
 namespace corral {
 
-/// The link's handlers for its own socket, beside those of `link_actor`.
-using guest_link_broker = link_actor::extend<
-  caf::reacts_to<caf::io::new_connection_msg>, caf::reacts_to<caf::io::acceptor_closed_msg>,
-  caf::reacts_to<caf::io::new_data_msg>, caf::reacts_to<caf::io::connection_closed_msg>>;
+/// The link's own handler beside those of `link_actor`.
+using guest_link_actor = link_actor::extend<
+    // INTERNAL: the connection has ended.
+    caf::reacts_to<gone_atom>>;
 
-/// The connection to one guest. Moves bytes between the socket and `link_protocol`; whatever ends the
-/// connection ends the actor.
+/// The connection to one guest. Moves bytes between the socket and `link_protocol`; whatever ends
+/// the connection ends the actor. Runs on the loop's thread, where reads and writes never block;
+/// keeps no buffer while it is idle.
 class guest_link_state {
 public:
   static constexpr const char* name = "guest-link";
-  using pointer = guest_link_broker::stateful_broker_pointer<guest_link_state>;
 
-  guest_link_broker::behavior_type make_behavior(pointer self, const endpoint_ptr& where,
-                                                 fields limits, sandbox_actor owner);
+  explicit guest_link_state(guest_link_actor::pointer self) : self_{self} {}
+  ~guest_link_state();
+
+  guest_link_actor::behavior_type make_behavior(io_loop& loop, const endpoint_ptr& where,
+                                                fields limits, sandbox_actor owner);
 
 private:
-  void accept(caf::io::connection_handle connection);
-  void receive(caf::io::new_data_msg& x);
-  void apply(link_protocol::outcome out);
-  void write(const blob& bytes);
+  /// A descriptor that the loop watches.
+  struct watched {
+    unique_fd fd;
+    io_loop::watch_id id = 0;
+  };
 
-  pointer self_ = nullptr;
+  void watch(watched& x, unique_fd fd, void (guest_link_state::*ready)(io_loop::readiness));
+  void close(watched& x);
+  void accept(io_loop::readiness);
+  void ready(io_loop::readiness x);
+  bool receive();
+  void apply(link_protocol::outcome out);
+  void flush();
+  void end() { self_->send(self_, gone_atom::value); }
+
+  guest_link_actor::pointer self_;
+  io_loop* loop_ = nullptr;
   std::optional<link_protocol> protocol_;
   sandbox_actor owner_;
   pid_t guest_pid_ = 0;
-  caf::io::accept_handle door_;
-  caf::io::connection_handle guest_; // Invalid until the guest has dialled.
-  std::vector<blob> early_;          // Written before it dialled.
-  size_t read_limit_ = 0;
+  watched door_;
+  watched guest_;
+  std::deque<blob> unsent_;
+  size_t written_ = 0; // Of the first one in `unsent_`.
 };
 
-/// Spawn with `sys.middleman().spawn_broker(guest_link, endpoint, limits, owner)`. Takes over a duplicate
-/// of the endpoint's listener, accepts the guest and no second peer.
-guest_link_broker::behavior_type guest_link(guest_link_state::pointer self, endpoint_ptr where,
-                                            fields limits, sandbox_actor owner);
+/// Spawn on the loop's unit: `spawn_on(sys, unit, guest_link, &loop, endpoint, limits, owner)`.
+/// Takes a duplicate of the endpoint's listener, accepts the guest and no second peer.
+guest_link_actor::behavior_type
+guest_link(guest_link_actor::stateful_pointer<guest_link_state> self, io_loop* loop,
+           endpoint_ptr where, fields limits, sandbox_actor owner);
 
 } // namespace corral

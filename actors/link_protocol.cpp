@@ -100,8 +100,10 @@ result<void> link_protocol::take_payload(uint64_t re, frame x, outcome& out) {
 }
 
 void link_protocol::finish(message reply, uint64_t re, outcome& out) {
-  if (reply.header.has("ok"))
+  if (reply.header.has("ok")) {
     awaited_.erase(re);
+    uploads_.erase(re);
+  }
   out.messages.push_back(std::move(reply));
 }
 
@@ -167,7 +169,9 @@ void link_protocol::start(const message& x, outcome& out) {
     i->second.after.push_back(x);
     return;
   }
-  awaited_.insert(re);
+  auto op = x.header.text("op");
+  if (op != "cancel" && op != "ack") // These speak of another request and have no reply.
+    awaited_.insert(re);
   auto streamed = x.header.has("parts");
   auto sender = streamed ? frame_sender{static_cast<int64_t>(re), x.header,
                                         stated_total(x.header).value_or(0)}
@@ -193,12 +197,6 @@ link_protocol::outcome link_protocol::grant(uint64_t re, uint64_t bytes) {
   if (downloads_.contains(re))
     out.bytes.push_back(blob::take(encode_credit(static_cast<int64_t>(re), bytes)));
   return out;
-}
-
-void link_protocol::release(uint64_t re) {
-  awaited_.erase(re);
-  uploads_.erase(re);
-  downloads_.erase(re);
 }
 
 void link_protocol::pump(uint64_t re, outcome& out) {

@@ -11,10 +11,10 @@
 
 namespace corral {
 
-/// The daemon's side of a guest link, without socket, clock or actor: bytes and messages in, bytes and
-/// messages out. Holds at most `initial_credit` of unsent payload a request beyond what the caller
-/// handed over in one message, and at most `max_payload_bytes` of a reply under way. Replies that
-/// nobody waits for are dropped.
+/// The daemon's side of a guest link, without socket, clock or actor: bytes and messages in, bytes
+/// and messages out. Holds at most `initial_credit` of unsent payload a request beyond what the
+/// caller handed over in one message, and at most `max_payload_bytes` of a reply under way. Replies
+/// that nobody waits for are dropped.
 class link_protocol {
 public:
   struct settings {
@@ -35,17 +35,15 @@ public:
   /// Takes bytes of the guest's. An error means that the peer can't be trusted: close.
   result<outcome> receive(blob bytes);
 
-  /// Sends a message named by its `re`. If its header states `parts`, a payload of that size follows
-  /// by `data`, and `credit` events say how much may. A cancel or acknowledgement has its request's
-  /// `re`: it follows what was handed over for that, and ends what was still to come by `data`.
+  /// Sends a message named by its `re`. If its header states `parts`, a payload of that size
+  /// follows by `data`, and `credit` events say how much may. A cancel or acknowledgement has its
+  /// request's `re`: it follows what was handed over for that, and ends what was still to come by
+  /// `data`.
   outcome send(const message& x);
   outcome data(uint64_t re, const blob& piece);
 
   /// The reply's bytes were taken further on: the guest may send as many more.
   outcome grant(uint64_t re, uint64_t bytes);
-
-  /// Forgets a request that has been answered.
-  void release(uint64_t re);
 
   /// How many bytes end the frame under way; 0 between frames.
   size_t missing() const { return decoder_.missing(); }
@@ -79,7 +77,7 @@ private:
   settings settings_;
   frame_decoder decoder_;
   bool proved_ = false;
-  std::set<uint64_t> awaited_; // What has been asked and neither answered nor released.
+  std::set<uint64_t> awaited_; // What has been asked and not been answered.
   std::map<uint64_t, upload> uploads_;
   std::map<uint64_t, std::variant<frame_assembler, chunk_stream>> downloads_;
 };

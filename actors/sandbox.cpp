@@ -215,8 +215,6 @@ void sandbox_state::finish(ticket_id ticket, message x) {
   works_.erase(i);
   queue_.finish(ticket);
   used_at_ = now();
-  if (w.sent)
-    self_->send(link_, release_atom::value, ticket);
   if (w.what->spec->id == op::exec) {
     ++execs_;
     session_ = x.header.integer("session").value_or(session_);

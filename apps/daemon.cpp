@@ -13,7 +13,6 @@
 #include "os/random.hpp"
 #include "providers/namespace/backend.hpp"
 
-#include <caf/io/middleman.hpp>
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
@@ -123,7 +122,7 @@ provider_settings provider_settings_of(const pool_config& pool) {
   return s;
 }
 
-sandbox_factory make_sandboxes(caf::actor_system& sys, caf::execution_unit& unit,
+sandbox_factory make_sandboxes(caf::actor_system& sys, loop_thread& edge,
                                std::shared_ptr<sandbox_backend> backend, const config& x,
                                const pool_config& pool) {
   auto limits = guest_limits_of(x, pool);
@@ -131,18 +130,18 @@ sandbox_factory make_sandboxes(caf::actor_system& sys, caf::execution_unit& unit
   settings.queue.waiting = pool.sandbox_queue;
   settings.defaults.exec_timeout_ms = pool.exec_timeout.count();
   settings.report = [](const std::string& text) { spdlog::error("{}", text); };
-  return [&sys, &unit, backend, limits, settings](const endpoint_ptr& where,
+  return [&sys, &edge, backend, limits, settings](const endpoint_ptr& where,
                                                   const provider_actor& owner) mutable {
     settings.id = where->id;
     settings.memory = [backend, id = where->id] { return backend->memory(id); };
-    link_factory make_link = [&sys, where, limits](sandbox_actor owner) {
-      return caf::actor_cast<link_actor>(
-          sys.middleman().spawn_broker(guest_link, where, limits, owner));
+    link_factory make_link = [&sys, &edge, where, limits](sandbox_actor owner) {
+      return caf::actor_cast<link_actor>(spawn_on(
+          sys, edge.unit(), guest_link, static_cast<io_loop*>(&edge.loop()), where, limits, owner));
     };
     ready_callback ready = [owner, id = where->id](int64_t session) {
       caf::anon_send(owner, up_atom::value, id, session);
     };
-    return spawn_on(sys, unit, sandbox, settings, make_link, ready);
+    return spawn_on(sys, edge.unit(), sandbox, settings, make_link, ready);
   };
 }
 
@@ -230,9 +229,7 @@ tl::expected<void, std::string> make_socket_reachable(const config& x) {
 tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_backend> backend) {
   auto& pool = x.pools.front();
   caf::actor_system_config cfg;
-  cfg.load<caf::io::middleman>();
   cfg.set("scheduler.policy", caf::atom("sharing"));
-  cfg.set("middleman.max-consecutive-reads", size_t{4});
   caf::actor_system sys{cfg};
   std::unique_ptr<loop_thread> edge;
   try {
@@ -247,7 +244,7 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   };
   auto provider = spawn_on(
       sys, edge->unit(), corral::provider, provider_settings_of(pool),
-      provider_parts{make_worker, make_sandboxes(sys, edge->unit(), backend, x, pool), log_event});
+      provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool), log_event});
   auto bridge =
       start_bridge(sys, *edge, bridge_settings_of(x, pool, backend->traits()), provider, log_event);
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider");

@@ -1,6 +1,9 @@
 #include "bridge/zmq_loop.hpp"
 
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+
+#include <array>
 
 #include <cerrno>
 #include <cstring>
@@ -11,6 +14,8 @@ namespace {
 
 constexpr int messages_a_turn = 64;
 constexpr size_t max_frames = 8;
+constexpr io_loop::watch_id zmq_id = 0;
+constexpr io_loop::watch_id wake_id = 1;
 
 } // namespace
 
@@ -37,40 +42,86 @@ struct zmq_loop::lent {
 };
 
 zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
-    : router_{context, zmq::socket_type::router},
-      wake_fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, freed_{std::make_shared<freed_list>()} {
+    : router_{context, zmq::socket_type::router}, wake_fd_{::eventfd(0,
+                                                                     EFD_CLOEXEC | EFD_NONBLOCK)},
+      epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)}, freed_{std::make_shared<freed_list>()} {
   freed_->wake_fd = unique_fd{::dup(wake_fd_.get())};
   router_.set(zmq::sockopt::router_mandatory, true);
   router_.set(zmq::sockopt::sndhwm, 0);    // The bridge counts bytes itself; a ROUTER would drop.
   router_.set(zmq::sockopt::linger, 1000); // For the last replies of a shutdown.
   router_.set(zmq::sockopt::maxmsgsize, x.max_message_bytes);
   router_.bind(x.endpoint);
+  add(router_.get(zmq::sockopt::fd), zmq_id);
+  add(wake_fd_.get(), wake_id);
 }
 
 zmq_loop::~zmq_loop() = default;
 
 void zmq_loop::run(const callbacks& on) {
   while (!stopped_) {
-    if (woken_.load()) {
-      clear_wake();
+    if (pending_.exchange(false)) {
       on.on_wake();
       tell_freed(on);
     }
-    if (receive_some(on))
-      continue;
-    if (woken_.load())
-      continue;
-    zmq::pollitem_t items[] = {{router_.handle(), 0, ZMQ_POLLIN, 0},
-                               {nullptr, wake_fd_.get(), ZMQ_POLLIN, 0}};
-    try {
-      zmq::poll(items, 2, std::chrono::milliseconds{-1});
-    } catch (const zmq::error_t& e) {
-      if (e.num() != EINTR)
-        throw;
-    }
-    if (items[1].revents)
-      woken_ = true;
+    auto busy = receive_some(on) || pending_;
+    // From here on a wake-up writes to the descriptor; one that came before is seen by the check.
+    sleeping_ = !busy;
+    wait(!busy && !pending_ && !stopped_);
+    sleeping_ = false;
   }
+}
+
+/// Tells of ready descriptors, having slept until there are some if it may. ZeroMQ's descriptor
+/// tells of changes only, so what it has already is asked for first.
+void zmq_loop::wait(bool may_sleep) {
+  if (may_sleep && (router_.get(zmq::sockopt::events) & ZMQ_POLLIN))
+    may_sleep = false;
+  if (!may_sleep && watches_.empty())
+    return;
+  std::array<epoll_event, 64> ready;
+  auto count = ::epoll_wait(epoll_fd_.get(), ready.data(), ready.size(), may_sleep ? -1 : 0);
+  for (int i = 0; i < count; ++i) {
+    if (ready[i].data.u64 == wake_id) {
+      uint64_t n = 0;
+      [[maybe_unused]] auto got = ::read(wake_fd_.get(), &n, sizeof n);
+      pending_ = true;
+    } else if (auto x = watches_.find(ready[i].data.u64); x != watches_.end()) {
+      auto call = x->second.ready;
+      auto is = ready[i].events;
+      (*call)({(is & EPOLLIN) != 0, (is & EPOLLOUT) != 0, (is & (EPOLLHUP | EPOLLERR)) != 0});
+    }
+  }
+}
+
+void zmq_loop::add(int fd, watch_id id) {
+  epoll_event x{EPOLLIN, {}};
+  x.data.u64 = id;
+  ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd, &x);
+}
+
+io_loop::watch_id zmq_loop::watch(int fd, callback ready) {
+  auto id = ++last_watch_;
+  watches_.emplace(id, watched{fd, false, std::make_shared<callback>(std::move(ready))});
+  add(fd, id);
+  return id;
+}
+
+void zmq_loop::want_writable(watch_id id, bool wanted) {
+  auto i = watches_.find(id);
+  if (i == watches_.end() || i->second.wants_writable == wanted)
+    return;
+  i->second.wants_writable = wanted;
+  epoll_event x{EPOLLIN | (wanted ? EPOLLOUT : 0u), {}};
+  x.data.u64 = id;
+  ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_MOD, i->second.fd, &x);
+}
+
+void zmq_loop::unwatch(watch_id id) {
+  auto i = watches_.find(id);
+  if (i == watches_.end())
+    return;
+  ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_DEL, i->second.fd, nullptr);
+  watches_.erase(i);
 }
 
 bool zmq_loop::receive_some(const callbacks& on) {
@@ -88,7 +139,7 @@ bool zmq_loop::receive_some(const callbacks& on) {
         frames.push_back(std::move(x));
     }
     on.on_message(id.to_string(), std::move(frames));
-    if (woken_.load())
+    if (pending_)
       return true;
   }
   return true;
@@ -141,16 +192,11 @@ void zmq_loop::tell_freed(const callbacks& on) {
 }
 
 void zmq_loop::wake() {
-  if (woken_.exchange(true))
-    return;
+  pending_ = true;
+  if (!sleeping_.exchange(false))
+    return; // It looks at `pending_` before it sleeps.
   uint64_t one = 1;
   [[maybe_unused]] auto n = ::write(wake_fd_.get(), &one, sizeof one);
-}
-
-void zmq_loop::clear_wake() {
-  uint64_t count = 0;
-  [[maybe_unused]] auto n = ::read(wake_fd_.get(), &count, sizeof count);
-  woken_ = false; // Before the work is looked at, so that work added meanwhile wakes again.
 }
 
 void zmq_loop::stop() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/io_loop.hpp"
 #include "messages/wire/blob.hpp"
 #include "os/unique_fd.hpp"
 
@@ -10,13 +11,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace corral {
 
-/// The ZeroMQ side of the bridge without any actor: one ROUTER socket, polled together with a
-/// wake-up descriptor, on one thread. All methods but `wake` and `stop` belong to that thread.
-class zmq_loop {
+/// The loop under the bridge, without any actor: one ROUTER socket, the descriptors that links watch
+/// and wake-ups from elsewhere, on one thread. All but `wake` and `stop` belong to that thread.
+class zmq_loop : public io_loop {
 public:
   struct settings {
     std::string endpoint;                         ///< Such as "ipc:///run/corral/corral.sock".
@@ -54,7 +56,11 @@ public:
 
   /// Binds. Throws zmq::error_t if that fails.
   zmq_loop(zmq::context_t& context, const settings& x);
-  ~zmq_loop();
+  ~zmq_loop() override;
+
+  watch_id watch(int fd, callback ready) override;
+  void want_writable(watch_id id, bool wanted) override;
+  void unwatch(watch_id id) override;
 
   /// Runs until `stop`.
   void run(const callbacks& on);
@@ -62,7 +68,7 @@ public:
   /// False if the client is gone.
   bool send(outgoing x);
 
-  /// Makes `run` call `on_wake` soon. From any thread; cheap if one is pending.
+  /// Makes `run` call `on_wake` soon. From any thread; costs a system call only if the loop sleeps.
   void wake();
   void stop();
 
@@ -74,11 +80,22 @@ private:
   zmq::message_t lend(blob bytes, const account_ptr& charge, uint64_t tag);
   bool receive_some(const callbacks& on);
   void tell_freed(const callbacks& on);
-  void clear_wake();
+  void wait(bool may_sleep);
+  void add(int fd, watch_id id);
 
   zmq::socket_t router_;
   unique_fd wake_fd_;
-  std::atomic<bool> woken_ = false;
+  struct watched {
+    int fd;
+    bool wants_writable = false;
+    std::shared_ptr<callback> ready; // Shared: it may unwatch itself while it is called.
+  };
+
+  unique_fd epoll_fd_;
+  std::unordered_map<watch_id, watched> watches_;
+  watch_id last_watch_ = 1; // 0 and 1 are ZeroMQ's descriptor and the wake-up's.
+  std::atomic<bool> pending_ = false;  // Something waits for `on_wake`.
+  std::atomic<bool> sleeping_ = false; // A wake-up must write to `wake_fd_`.
   std::atomic<bool> stopped_ = false;
   std::shared_ptr<freed_list> freed_;
 };

@@ -101,9 +101,7 @@ using link_actor = caf::typed_actor<
   caf::reacts_to<send_atom, message_ptr>,
   caf::reacts_to<data_atom, ticket_id, blob, bool>,
   // Lets the guest send so many more bytes of the reply to a ticket.
-  caf::reacts_to<credit_atom, ticket_id, uint64_t>,
-  // Forgets what is still to be sent for a ticket that has been answered.
-  caf::reacts_to<release_atom, ticket_id>>;
+  caf::reacts_to<credit_atom, ticket_id, uint64_t>>;
 
 } // namespace corral
 

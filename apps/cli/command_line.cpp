@@ -188,6 +188,20 @@ tl::unexpected<cli_error> usage_error(const CLI::App& app, const CLI::ParseError
   return failed("usage", std::string{e.what()} + "; see " + command + " --help");
 }
 
+void add_everything(CLI::App& app, command_line& line, given& x) {
+  app.require_subcommand(0, 1); // None gets words of its own later, not CLI11's.
+  app.footer(help::general);
+  app.set_version_flag("--version", "corral " CORRAL_VERSION);
+  app.add_option("--endpoint", line.endpoint, "The daemon's socket, a path or ipc://PATH")
+      ->envname("CORRAL_ENDPOINT")
+      ->option_text("ENDPOINT");
+  app.add_flag("--json", line.json, "Results on stdout and errors on stderr as JSON");
+  for (auto add : {add_exec, add_list, add_destroy, add_read, add_write})
+    add(app, x);
+  add_command(app, "stats", "Show the daemon's counters and latencies", help::stats);
+  add_doctor(app, x);
+}
+
 } // namespace
 
 cli_result<std::variant<command_line, only_text>> parse_command_line(std::vector<std::string> words,
@@ -196,18 +210,8 @@ cli_result<std::variant<command_line, only_text>> parse_command_line(std::vector
   given x;
   auto script = cut_command(words);
   CLI::App app{"Runs commands and keeps files in isolated sandboxes.", "corral"};
-  app.require_subcommand(0, 1); // None gets words of its own below, not CLI11's.
-  app.footer(help::general);
-  app.set_version_flag("--version", "corral " CORRAL_VERSION);
-  app.add_option("--endpoint", result.endpoint, "The daemon's socket, a path or ipc://PATH")
-      ->envname("CORRAL_ENDPOINT")
-      ->option_text("ENDPOINT");
-  app.add_flag("--json", result.json, "Results on stdout and errors on stderr as JSON");
-  for (auto add : {add_exec, add_list, add_destroy, add_read, add_write})
-    add(app, x);
-  add_command(app, "stats", "Show the daemon's counters and latencies", help::stats);
-  add_doctor(app, x);
-  std::reverse(words.begin(), words.end());
+  add_everything(app, result, x);
+  std::reverse(words.begin(), words.end()); // As CLI11 takes them.
   try {
     app.parse(words);
   } catch (const CLI::Success& e) {

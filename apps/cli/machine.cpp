@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 namespace corral::cli {
 
@@ -80,7 +82,9 @@ bool is_writable(const fs::path& x) {
 }
 
 bool has_word(const std::string& text, std::string_view word) {
-  return (" " + text + " ").find(" " + std::string{word} + " ") != std::string::npos;
+  std::istringstream words{text};
+  return std::find(std::istream_iterator<std::string>{words}, {}, word)
+         != std::istream_iterator<std::string>{};
 }
 
 /// "cgroup v1, /sys/fs/cgroup/memory" where a cgroup with this controller can be made.
@@ -88,13 +92,12 @@ std::string place_of(std::string_view controller,
                      const std::vector<jail::cgroup_hierarchy>& hierarchies) {
   for (auto& h : hierarchies)
     for (auto& place : {h.mount, h.own}) {
-      auto text = read_small_file(place / "cgroup.controllers").value_or("");
-      std::replace(text.begin(), text.end(), '\n', ' ');
       auto& v1 = h.controllers;
-      auto has = h.version == 2 ? has_word(text, controller)
+      auto v2 = read_small_file(place / "cgroup.controllers").value_or("");
+      auto has = h.version == 2 ? has_word(v2, controller)
                                 : std::find(v1.begin(), v1.end(), controller) != v1.end();
       if (has && is_writable(place) && is_writable(place / "cgroup.procs"))
-        return "cgroup v" + std::to_string(h.version) + ", " + place.native();
+        return std::string{h.version == 2 ? "cgroup v2, " : "cgroup v1, "}.append(place.native());
     }
   return "";
 }

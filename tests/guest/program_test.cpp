@@ -219,7 +219,7 @@ TEST_SUITE("corral-guest: exec") {
     send(fields{}.set("op", "ack").set("re", re).set("seq", last));
     message line{fields{}.set("op", "input").set("target", re), {}};
     line.add_part("stdin", blob::copy_of("go\n"));
-    CHECK(reply(request(line)).header.integer("accepted") == 3);
+    CHECK(reply(request(line)).header.integer("bytes") == 3);
     auto r = reply(re);
     CHECK(r.header.integer("stdout_bytes") == 1'000'004);
     REQUIRE_FALSE(events.empty());
@@ -246,9 +246,9 @@ TEST_SUITE("corral-guest: exec") {
     auto re = exec("while read x; do echo got $x; done", fields{}.set("stdin_open", true));
     message line{fields{}.set("op", "input").set("target", re), {}};
     line.add_part("stdin", blob::copy_of("a\n"));
-    CHECK(reply(request(line)).header.integer("accepted") == 2);
+    CHECK(reply(request(line)).header.integer("bytes") == 2);
     line.header.set("eof", true);
-    CHECK(reply(request(line)).header.integer("accepted") == 2);
+    CHECK(reply(request(line)).header.integer("bytes") == 2);
     CHECK(text_of(reply(re), "stdout") == "got a\ngot a\n");
     CHECK(error_of(reply(request(line))) == "invalid_request");
   }
@@ -284,7 +284,7 @@ TEST_SUITE("corral-guest: keys") {
     auto second = exec("read x; echo $x", key);
     message line{fields{}.set("op", "input").set("target", second), {}};
     line.add_part("stdin", blob::copy_of("once\n"));
-    CHECK(reply(request(line)).header.integer("accepted") == 5);
+    CHECK(reply(request(line)).header.integer("bytes") == 5);
     CHECK(text_of(reply(first), "stdout") == "once\n");
     CHECK(text_of(reply(second), "stdout") == "once\n");
   }

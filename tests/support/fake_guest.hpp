@@ -19,7 +19,6 @@ struct fake_guest {
   std::vector<message> sent;
   std::vector<std::pair<ticket_id, std::string>> data;
   std::map<ticket_id, uint64_t> credits;
-  std::vector<ticket_id> released;
   std::function<void(const message&)> on_message; ///< Answers by itself, if set.
 
   link_actor make(virtual_system& sys, const sandbox_actor& owner) {
@@ -33,7 +32,6 @@ struct fake_guest {
           },
           [this](data_atom, ticket_id re, const blob& x, bool) { data.emplace_back(re, x.view()); },
           [this](credit_atom, ticket_id re, uint64_t bytes) { credits[re] += bytes; },
-          [this](release_atom, ticket_id re) { released.push_back(re); },
       };
     });
     return link;
