@@ -387,3 +387,16 @@ def test_the_traces_that_other_tests_look_for_are_found_while_there_are_any(daem
         assert any(daemon.socket in line for line in found)
         if daemon.enforces("pids"):
             assert traces.cgroups(daemon, x.id) != [] and "cgroup" in kinds
+
+
+def test_a_sandbox_that_no_daemon_comes_back_for_ends_by_itself(new_daemon):
+    daemon = new_daemon({"pool.guest.orphan_timeout": "1s"})
+    with daemon.client() as client:
+        box = client.acquire("a")
+        box.exec("setsid sleep 100 & sleep 100 &")
+        pids = inside(daemon.guest_pid(box.id))
+        assert len(pids) >= 4
+        daemon.kill()
+    eventually(lambda: not any(map(traces.alive, pids)), timeout=8, what="the orphans' end")
+    daemon.start()
+    assert daemon.records() == []
