@@ -19,7 +19,8 @@ public:
       return;
     armed_for_ = due;
     auto delay = std::max(*due - self->clock().now(), duration::zero());
-    self->delayed_send(self, std::chrono::duration_cast<caf::timespan>(delay), tick_atom_v, ++epoch_);
+    self->delayed_send(self, std::chrono::duration_cast<caf::timespan>(delay), tick_atom_v,
+                       ++epoch_);
   }
 
   /// True if the tick is the one that was set last; the timer is then unset.

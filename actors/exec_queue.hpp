@@ -10,9 +10,9 @@
 
 namespace corral {
 
-/// The queue in front of one sandbox. Execs run one after the other; file operations run beside them.
-/// One client's requests start in the order sent, so its file operation waits for its own exec to
-/// start, though never for another client's.
+/// The queue in front of one sandbox. Execs run one after the other; file operations run beside
+/// them. One client's requests start in the order sent, so its file operation waits for its own
+/// exec to start, though never for another client's.
 class exec_queue {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -26,8 +26,8 @@ public:
   struct entry {
     ticket_id ticket;
     std::string client;
-    bool serial;                         ///< An exec.
-    std::optional<time_point> deadline;  ///< Until when it may wait.
+    bool serial;                        ///< An exec.
+    std::optional<time_point> deadline; ///< Until when it may wait.
   };
 
   explicit exec_queue(limits x) : limits_{x} {}

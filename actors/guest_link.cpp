@@ -39,7 +39,7 @@ guest_link_actor::behavior_type guest_link_state::make_behavior(io_loop& loop,
   watch(door_, unique_fd{::fcntl(where->listener->get(), F_DUPFD_CLOEXEC, 3)},
         &guest_link_state::accept);
   return {
-      [this](send_atom, const message_ptr& x) { apply(protocol_->send(*x)); },
+      [this](send_atom, const message_ptr& x) { apply(protocol_->send(std::move(*x))); },
       [this](data_atom, ticket_id re, const blob& piece, bool) {
         apply(protocol_->data(re, piece));
       },
@@ -113,8 +113,7 @@ void guest_link_state::apply(link_protocol::outcome out) {
   if (out.hello)
     self_->send(owner_, up_atom::value, fields_ptr{std::make_shared<const fields>(*out.hello)});
   for (auto& x : out.messages)
-    self_->send(owner_, answer_atom::value,
-                message_ptr{std::make_shared<const message>(std::move(x))});
+    self_->send(owner_, answer_atom::value, message_ptr{std::make_shared<message>(std::move(x))});
 }
 
 /// Writes what the socket takes and waits for the rest's turn; before the guest has dialled, all

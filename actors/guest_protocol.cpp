@@ -19,7 +19,7 @@ message to_guest(const request& r, uint64_t re, const request_defaults& defaults
     x.header.set("timeout_ms", timeout_ms(r, defaults));
   if (is_streamed_write(r))
     x.header.set("parts", std::vector<std::pair<std::string, uint64_t>>{
-                            {"content", static_cast<uint64_t>(*r.body.header.integer("size"))}});
+                              {"content", static_cast<uint64_t>(*r.body.header.integer("size"))}});
   return x;
 }
 

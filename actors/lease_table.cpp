@@ -25,9 +25,8 @@ std::vector<lease_table::lease> lease_table::take_if(Predicate pred) {
   return result;
 }
 
-std::optional<lease_table::lease> lease_table::release(const std::string& client,
-                                                       const std::string& sandbox,
-                                                       const std::string& id) {
+std::optional<lease_table::lease>
+lease_table::release(const std::string& client, const std::string& sandbox, const std::string& id) {
   auto matches = [&](const lease& x) {
     return x.client == client && x.sandbox == sandbox && (id.empty() || x.id == id);
   };
@@ -39,7 +38,11 @@ std::optional<lease_table::lease> lease_table::release(const std::string& client
 }
 
 std::vector<lease_table::lease> lease_table::release_client(const std::string& client) {
-  return take_if([&](const lease& x) { return x.client == client; });
+  auto result = take_if([&](const lease& x) { return x.client == client; });
+  // Lease ids are random; what follows from the same history shall not be.
+  std::stable_sort(result.begin(), result.end(),
+                   [](auto& a, auto& b) { return a.sandbox < b.sandbox; });
+  return result;
 }
 
 void lease_table::erase_sandbox(const std::string& sandbox) {

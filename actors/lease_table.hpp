@@ -8,7 +8,8 @@
 
 namespace corral {
 
-/// Who holds which sandbox. A client may hold several leases on one sandbox; each is dropped by itself.
+/// Who holds which sandbox. A client may hold several leases on one sandbox; each is dropped by
+/// itself.
 class lease_table {
 public:
   struct lease {
@@ -19,8 +20,8 @@ public:
 
   void add(lease x);
 
-  /// Drops a lease if it is the client's and on that sandbox. With an empty lease id the client's only
-  /// lease on it. Nothing if there is no such lease, or no single one.
+  /// Drops a lease if it is the client's and on that sandbox. With an empty lease id the client's
+  /// only lease on it. Nothing if there is no such lease, or no single one.
   std::optional<lease> release(const std::string& client, const std::string& sandbox,
                                const std::string& id);
 

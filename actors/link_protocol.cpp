@@ -156,17 +156,17 @@ void link_protocol::take_credit(uint64_t re, uint64_t bytes, outcome& out) {
   pump(re, out);
 }
 
-link_protocol::outcome link_protocol::send(const message& x) {
+link_protocol::outcome link_protocol::send(message x) {
   outcome out;
-  start(x, out);
+  start(std::move(x), out);
   return out;
 }
 
-void link_protocol::start(const message& x, outcome& out) {
+void link_protocol::start(message x, outcome& out) {
   auto re = static_cast<uint64_t>(x.header.integer("re").value_or(0));
   // A guest can't cancel what it has half of, and would never answer what stays so.
   if (auto i = uploads_.find(re); i != uploads_.end() && !i->second.streamed) {
-    i->second.after.push_back(x);
+    i->second.after.push_back(std::move(x));
     return;
   }
   auto op = x.header.text("op");
@@ -175,7 +175,7 @@ void link_protocol::start(const message& x, outcome& out) {
   auto streamed = x.header.has("parts");
   auto sender = streamed ? frame_sender{static_cast<int64_t>(re), x.header,
                                         stated_total(x.header).value_or(0)}
-                         : frame_sender{static_cast<int64_t>(re), x};
+                         : frame_sender{static_cast<int64_t>(re), std::move(x)};
   auto i = uploads_.insert_or_assign(re, upload{std::move(sender), streamed, 0, {}}).first;
   if (streamed && i->second.sender.expected() > 0)
     out.messages.push_back(credit_event(re, initial_credit));

@@ -39,7 +39,7 @@ public:
   /// follows by `data`, and `credit` events say how much may. A cancel or acknowledgement has its
   /// request's `re`: it follows what was handed over for that, and ends what was still to come by
   /// `data`.
-  outcome send(const message& x);
+  outcome send(message x);
   outcome data(uint64_t re, const blob& piece);
 
   /// The reply's bytes were taken further on: the guest may send as many more.
@@ -71,7 +71,7 @@ private:
   result<void> take_chunk(uint64_t re, chunk_stream& stream, frame x, outcome& out);
   void take_credit(uint64_t re, uint64_t bytes, outcome& out);
   void finish(message reply, uint64_t re, outcome& out);
-  void start(const message& x, outcome& out);
+  void start(message x, outcome& out);
   void pump(uint64_t re, outcome& out);
 
   settings settings_;

@@ -462,8 +462,8 @@ caf::result<fields_ptr> provider_state::destroy_for(const std::string& id, const
   auto& x = **found;
   auto in_use = error{errc::busy, "the sandbox is in use; force ends it all the same", {}};
   auto ending = x.state == phase::ending;
-  auto may_end = force ? bool{x.actor}
-                       : x.state == phase::ready && !leases_.held_by_others(x.id, client);
+  auto may_end =
+      force ? bool{x.actor} : x.state == phase::ready && !leases_.held_by_others(x.id, client);
   if (!ending && !may_end)
     return to_caf(in_use);
   auto promise = self_->make_response_promise<fields_ptr>();

@@ -25,10 +25,10 @@ struct provider_settings {
   size_t replicas = 64;
   size_t max_sandboxes = 256;
   when_full overflow = when_full::burst;
-  duration idle_timeout = std::chrono::seconds{600};      ///< 0: never.
-  duration lease_idle_timeout = std::chrono::hours{4};    ///< 0: never.
-  duration connect_limit = std::chrono::seconds{60};      ///< From the start to the guest's hello.
-  duration destroy_retry = std::chrono::seconds{5};       ///< Between attempts that failed.
+  duration idle_timeout = std::chrono::seconds{600};   ///< 0: never.
+  duration lease_idle_timeout = std::chrono::hours{4}; ///< 0: never.
+  duration connect_limit = std::chrono::seconds{60};   ///< From the start to the guest's hello.
+  duration destroy_retry = std::chrono::seconds{5};    ///< Between attempts that failed.
   worker_crew::limits crew;
 };
 

@@ -52,7 +52,7 @@ sandbox_actor::behavior_type sandbox_state::make_behavior(sandbox_settings setti
       [this](drain_atom) { drain(); },
       [this](kill_atom) { lose("it was destroyed"); },
       [this](up_atom, const fields_ptr& hello) { up(*hello); },
-      [this](answer_atom, const message_ptr& x) { from_guest(x); },
+      [this](answer_atom, const message_ptr& x) { from_guest(*x); },
       [this](tick_atom, uint64_t epoch) { tick(epoch); },
   };
 }
@@ -81,7 +81,7 @@ void sandbox_state::submit(submission x, const answer_sink& sink) {
     message event;
     event.header.set("event", "queued");
     self_->send(sink, data_atom::value, x.ticket,
-                message_ptr{std::make_shared<const message>(std::move(event))});
+                message_ptr{std::make_shared<message>(std::move(event))});
   }
 }
 
@@ -97,7 +97,7 @@ void sandbox_state::start(ticket_id ticket) {
   w.backstop = now() + timeout_of(*w.what, settings_.defaults) + settings_.backstop;
   self_->send(
       link_, send_atom::value,
-      message_ptr{std::make_shared<const message>(to_guest(*w.what, ticket, settings_.defaults))});
+      message_ptr{std::make_shared<message>(to_guest(*w.what, ticket, settings_.defaults))});
 }
 
 void sandbox_state::cancel(ticket_id ticket, ticket_id target, const answer_sink& sink) {
@@ -113,7 +113,7 @@ void sandbox_state::cancel(ticket_id ticket, ticket_id target, const answer_sink
     return finish(target, cancelled_before_start(in_ms(now() - i->second.submitted)));
   message x;
   x.header.set("op", "cancel").set("re", target);
-  self_->send(link_, send_atom::value, message_ptr{std::make_shared<const message>(std::move(x))});
+  self_->send(link_, send_atom::value, message_ptr{std::make_shared<message>(std::move(x))});
 }
 
 void sandbox_state::input(ticket_id ticket, ticket_id target, const message_ptr& given,
@@ -127,7 +127,7 @@ void sandbox_state::input(ticket_id ticket, ticket_id target, const message_ptr&
   x.header.erase("request").set("op", "input").set("re", ticket).set("target", target);
   for (auto& p : x.parts)
     p.name = "stdin";
-  self_->send(link_, send_atom::value, message_ptr{std::make_shared<const message>(std::move(x))});
+  self_->send(link_, send_atom::value, message_ptr{std::make_shared<message>(std::move(x))});
 }
 
 void sandbox_state::data(ticket_id ticket, const blob& piece, bool last) {
@@ -143,7 +143,7 @@ void sandbox_state::credit(ticket_id ticket, uint64_t bytes, int64_t seq) {
     return self_->send(link_, credit_atom::value, ticket, bytes);
   message x;
   x.header.set("op", "ack").set("re", ticket).set("seq", seq);
-  self_->send(link_, send_atom::value, message_ptr{std::make_shared<const message>(std::move(x))});
+  self_->send(link_, send_atom::value, message_ptr{std::make_shared<message>(std::move(x))});
 }
 
 caf::result<bool> sandbox_state::probe() {
@@ -152,7 +152,7 @@ caf::result<bool> sandbox_state::probe() {
   pings_.emplace(re, ping{promise, now() + settings_.ping_limit});
   message x;
   x.header.set("op", "ping").set("re", re);
-  self_->send(link_, send_atom::value, message_ptr{std::make_shared<const message>(std::move(x))});
+  self_->send(link_, send_atom::value, message_ptr{std::make_shared<message>(std::move(x))});
   rearm();
   return promise;
 }
@@ -183,15 +183,15 @@ void sandbox_state::up(const fields& hello) {
     tell(session_);
 }
 
-void sandbox_state::from_guest(const message_ptr& x) {
-  auto re = static_cast<ticket_id>(x->header.integer("re").value_or(0));
+void sandbox_state::from_guest(message& x) {
+  auto re = static_cast<ticket_id>(x.header.integer("re").value_or(0));
   if (auto i = pings_.find(re); i != pings_.end()) {
     i->second.promise.deliver(true);
     pings_.erase(i);
     return;
   }
   if (auto i = inputs_.find(re); i != inputs_.end()) {
-    reply(i->second, re, *x);
+    reply(i->second, re, std::move(x));
     inputs_.erase(i);
     return;
   }
@@ -199,14 +199,14 @@ void sandbox_state::from_guest(const message_ptr& x) {
   if (i == works_.end() || !i->second.sent)
     return; // Answered already, or never asked.
   auto& w = i->second;
-  if (x->header.has("ok"))
-    return finish(re, *x);
-  if (x->header.text("event") == "started") {
+  if (x.header.has("ok"))
+    return finish(re, std::move(x));
+  if (x.header.text("event") == "started") {
     w.started = true;
     if (w.what->body.header.flag("stream") != true)
       return;
   }
-  self_->send(w.sink, data_atom::value, re, x);
+  self_->send(w.sink, data_atom::value, re, std::make_shared<message>(std::move(x)));
 }
 
 void sandbox_state::finish(ticket_id ticket, message x) {
@@ -245,7 +245,7 @@ void sandbox_state::add_memory_kills(fields& result) {
 
 void sandbox_state::reply(const answer_sink& sink, ticket_id ticket, message x) {
   self_->send(sink, answer_atom::value, ticket,
-              message_ptr{std::make_shared<const message>(std::move(x))});
+              message_ptr{std::make_shared<message>(std::move(x))});
 }
 
 void sandbox_state::tick(uint64_t epoch) {

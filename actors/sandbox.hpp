@@ -71,7 +71,7 @@ private:
   sandbox_usage usage() const;
   void drain();
   void up(const fields& hello);
-  void from_guest(const message_ptr& x);
+  void from_guest(message& x);
   void finish(ticket_id ticket, message reply);
   void add_memory_kills(fields& result);
   void reply(const answer_sink& sink, ticket_id ticket, message x);

@@ -33,8 +33,8 @@ sandbox_slot* sandbox_table::find(const caf::actor_addr& actor) {
 result<sandbox_slot*> sandbox_table::resolve(const std::string& id_or_prefix) {
   if (id_or_prefix.size() < min_id_prefix)
     return failure(errc::invalid_request, "a sandbox is named by at least "
-                                            + std::to_string(min_id_prefix)
-                                            + " digits of its id");
+                                              + std::to_string(min_id_prefix)
+                                              + " digits of its id");
   auto first = slots_.lower_bound(id_or_prefix);
   if (first != slots_.end() && first->first.starts_with(id_or_prefix)) {
     auto second = std::next(first);
@@ -50,10 +50,9 @@ result<sandbox_slot*> sandbox_table::resolve(const std::string& id_or_prefix) {
 }
 
 size_t sandbox_table::occupied() const {
-  return static_cast<size_t>(
-    std::count_if(slots_.begin(), slots_.end(), [](auto& item) {
-      return item.second.state != sandbox_slot::phase::ending;
-    }));
+  return static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), [](auto& item) {
+    return item.second.state != sandbox_slot::phase::ending;
+  }));
 }
 
 void sandbox_table::forget_ended(time_point now) {

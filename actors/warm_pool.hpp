@@ -10,9 +10,9 @@
 namespace corral {
 
 /// The sandboxes of a pool in order of their last known use: which to evict first, which have been
-/// idle for too long. A sandbox is warm while nobody holds a lease on it, else active. The pool learns
-/// of use late (execs don't pass through the provider), so its times are lower bounds: whoever takes a
-/// sandbox away asks its actor first and tells the answer with `touch`.
+/// idle for too long. A sandbox is warm while nobody holds a lease on it, else active. The pool
+/// learns of use late (execs don't pass through the provider), so its times are lower bounds:
+/// whoever takes a sandbox away asks its actor first and tells the answer with `touch`.
 class warm_pool {
 public:
   using time_point = std::chrono::steady_clock::time_point;

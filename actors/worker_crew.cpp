@@ -12,7 +12,8 @@ bool is_workers_own_failure(const caf::error& x) {
 error step_failed(std::string_view step) {
   fields details;
   details.set("step", step);
-  return {errc::sandbox_runtime, "the backend did not " + std::string{step} + " it in time", details};
+  return {errc::sandbox_runtime, "the backend did not " + std::string{step} + " it in time",
+          details};
 }
 
 } // namespace
@@ -29,15 +30,15 @@ void worker_crew::create(const sandbox_spec& spec, created done) {
   add([this, spec, done](backend_worker_actor worker) {
     auto limit = std::chrono::duration_cast<caf::timespan>(limits_.create);
     self_->request(worker, limit, create_atom::value, spec)
-      .then(
-        [this, worker, done](const endpoint_ptr& x, bool discovered) {
-          finished(worker, true);
-          done(std::pair{x, discovered});
-        },
-        [this, worker, done](const caf::error& x) {
-          finished(worker, !is_workers_own_failure(x));
-          done(tl::unexpected{from_caf(x, step_failed("create"))});
-        });
+        .then(
+            [this, worker, done](const endpoint_ptr& x, bool discovered) {
+              finished(worker, true);
+              done(std::pair{x, discovered});
+            },
+            [this, worker, done](const caf::error& x) {
+              finished(worker, !is_workers_own_failure(x));
+              done(tl::unexpected{from_caf(x, step_failed("create"))});
+            });
   });
 }
 
@@ -45,15 +46,15 @@ void worker_crew::destroy(const std::string& id, bool purge, destroyed done) {
   add([this, id, purge, done](backend_worker_actor worker) {
     auto limit = std::chrono::duration_cast<caf::timespan>(limits_.destroy);
     self_->request(worker, limit, destroy_atom::value, id, purge)
-      .then(
-        [this, worker, done](caf::ok_atom) {
-          finished(worker, true);
-          done({});
-        },
-        [this, worker, done](const caf::error& x) {
-          finished(worker, !is_workers_own_failure(x));
-          done(tl::unexpected{from_caf(x, step_failed("destroy"))});
-        });
+        .then(
+            [this, worker, done](caf::ok_atom) {
+              finished(worker, true);
+              done({});
+            },
+            [this, worker, done](const caf::error& x) {
+              finished(worker, !is_workers_own_failure(x));
+              done(tl::unexpected{from_caf(x, step_failed("destroy"))});
+            });
   });
 }
 
@@ -82,19 +83,20 @@ void worker_crew::finished(const backend_worker_actor& worker, bool usable) {
 backend_worker_actor::behavior_type backend_worker(backend_worker_actor::pointer,
                                                    std::shared_ptr<sandbox_backend> backend) {
   return {
-    [backend](create_atom, const sandbox_spec& spec) -> caf::result<endpoint_ptr, bool> {
-      auto found = backend->discover(spec);
-      auto made = found ? std::move(found) : backend->create(spec);
-      if (!made)
-        return to_caf(made.error());
-      return {endpoint_ptr{std::make_shared<const endpoint>(std::move(*made))}, found.has_value()};
-    },
-    [backend](destroy_atom, const std::string& id, bool purge) -> caf::result<caf::ok_atom> {
-      auto gone = backend->destroy(id, purge);
-      if (!gone)
-        return to_caf(gone.error());
-      return caf::ok_atom::value;
-    },
+      [backend](create_atom, const sandbox_spec& spec) -> caf::result<endpoint_ptr, bool> {
+        auto found = backend->discover(spec);
+        auto made = found ? std::move(found) : backend->create(spec);
+        if (!made)
+          return to_caf(made.error());
+        return {endpoint_ptr{std::make_shared<const endpoint>(std::move(*made))},
+                found.has_value()};
+      },
+      [backend](destroy_atom, const std::string& id, bool purge) -> caf::result<caf::ok_atom> {
+        auto gone = backend->destroy(id, purge);
+        if (!gone)
+          return to_caf(gone.error());
+        return caf::ok_atom::value;
+      },
   };
 }
 

@@ -12,8 +12,8 @@ namespace corral {
 /// Spawns a worker; a new one replaces a worker that ended or overran its limit.
 using worker_factory = std::function<backend_worker_actor()>;
 
-/// A provider's backend workers: hands each job to an idle one, in order, and tells how it went. The
-/// callbacks run in the provider.
+/// A provider's backend workers: hands each job to an idle one, in order, and tells how it went.
+/// The callbacks run in the provider.
 class worker_crew {
 public:
   struct limits {

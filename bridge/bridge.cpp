@@ -48,7 +48,9 @@ bridge::behavior_type bridge::make_behavior() {
       this, [this](const std::string& text) { observe_("exception", fields{}.set("what", text)); });
   delayed_send(this, silence_check, tick_atom::value);
   return {
-      [this](answer_atom, ticket_id ticket, const message_ptr& x) { answer(ticket, *x); },
+      [this](answer_atom, ticket_id ticket, const message_ptr& x) {
+        answer(ticket, std::move(*x));
+      },
       [this](data_atom, ticket_id ticket, const message_ptr& x) { event(ticket, x); },
       [this](retired_atom, ticket_id ticket) { reroute(ticket); },
       [this](drain_atom) { draining_ = true; },
@@ -73,12 +75,13 @@ void bridge::admit(const std::string& routing_id, arrival x) {
     auto reply = make_reply(x.what.error());
     reply.header.set("re", x.id);
     ++errors_[std::string{to_string(x.what.error().code)}];
-    return send(routing_id, x.from_req_socket, std::move(reply));
+    send(routing_id, x.from_req_socket, std::move(reply));
+    return;
   }
   if (!x.what->spec->has_reply)
     return without_reply(client.key, *x.what);
   auto what = std::make_shared<const corral::request>(std::move(*x.what));
-  call c{routing_id, x.from_req_socket, what, {}, {}, now(), 0, 0, 0};
+  call c{routing_id, x.from_req_socket, what, {}, {}, now(), 0, 0, 0, 0};
   auto [verdict, ticket] =
       open_.add({client.key, what->id, what->body.payload_size(), std::move(c)});
   if (verdict == requests::admission::ok)
@@ -173,14 +176,23 @@ void bridge::hello(ticket_id ticket) {
   auto& c = open_.find(ticket)->context;
   auto& h = c.what->body.header;
   std::chrono::milliseconds heartbeat{h.integer("heartbeat_ms").value_or(0)};
+  auto before = *clients_.find(c.routing_id);
   auto known = clients_.hello(c.routing_id, h.text("client").value_or(""),
                               h.text("instance").value_or(""), heartbeat, now());
   if (!known)
     return answer(ticket, known.error());
+<<<<<<< HEAD
   if (!known->key.empty())
     caf::anon_send(provider_, release_atom::value, known->key);
   for (auto& connection : known->connections)
     follow(connection, c);
+=======
+  auto& after = *clients_.find(c.routing_id);
+  // What it leased under another name, nobody would be there to keep.
+  if (client_registry::may_lease(before)
+      && (before.key != after.key || !client_registry::may_lease(after)))
+    caf::anon_send(provider_, release_atom::value, before.key);
+>>>>>>> main
   fields x;
   x.set("server", "corral/" + settings_.version).set("boot", settings_.boot);
   x.set("pools", std::vector<std::string>{settings_.pool}).set("limits", settings_.limits);
@@ -209,9 +221,10 @@ void bridge::acquire(ticket_id ticket) {
   request(provider_, caf::infinite, acquire_atom::value, order)
       .then(
           [this, ticket, order](const grant& g) {
+            // Those who wait for the same target go first: they came before whoever comes next.
             if (!order.who.thread.empty())
-              remember("t:" + g.who.user + ":" + g.who.thread, g.sandbox);
-            remember("s:" + g.id, g.sandbox);
+              resolved("t:" + g.who.user + ":" + g.who.thread, g);
+            resolved("s:" + g.id, g);
             fields x;
             x.set("sandbox", g.id).set("origin", g.origin).set("session", g.session);
             x.set("provider", settings_.provider_kind).set("capabilities", settings_.capabilities);

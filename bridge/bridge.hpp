@@ -73,7 +73,8 @@ private:
     std::string origin;    // Of the sandbox, as an exec's result tells it.
     time_point arrived;
     int reroutes = 0;
-    int64_t upload_left = 0; // Bytes of a streamed write that are still to come.
+    int64_t upload_left = 0;   // Bytes of a streamed write that are still to come.
+    int64_t upload_credit = 0; // How many of them may.
     int64_t upload_seq = 0;
   };
   using requests = open_requests<call>;
@@ -108,6 +109,7 @@ private:
   void unresolved(const std::string& key, const error& why);
   void forward(ticket_id ticket, const sandbox_actor& to);
   void reroute(ticket_id ticket);
+  void nothing_runs(ticket_id ticket);
   void cancel(ticket_id ticket);
   void input(ticket_id ticket);
   void upload(ticket_id ticket, const corral::request& r);
@@ -115,13 +117,18 @@ private:
   void ended(const caf::down_msg& x);
 
   // Answers.
-  void answer(ticket_id ticket, const message& x);
+  void answer(ticket_id ticket, message reply);
   void answer(ticket_id ticket, const error& why) { answer(ticket, make_reply(why)); }
   void event(ticket_id ticket, const message_ptr& x);
   void abandon(ticket_id ticket, const error& why);
+<<<<<<< HEAD
   void send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
   void go_on_sending(const std::string& routing_id);
   void forget(client_registry::client& x);
+=======
+  /// False if the client is gone or is not served any more.
+  bool send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
+>>>>>>> main
   fields counters() const;
 
   void look_for_silent_clients();

@@ -17,10 +17,26 @@ client_registry::client* client_registry::find(const std::string& routing_id) {
   return i != clients_.end() ? &i->second : nullptr;
 }
 
+<<<<<<< HEAD
 result<client_registry::farewell> client_registry::hello(const std::string& routing_id,
                                                          const std::string& name,
                                                          const std::string& instance,
                                                          duration heartbeat, time_point now) {
+=======
+std::optional<std::string> client_registry::route_of(const std::string& routing_id,
+                                                     const std::string& key) const {
+  if (clients_.contains(routing_id))
+    return routing_id;
+  for (auto& [other, x] : clients_)
+    if (x.key == key)
+      return other;
+  return std::nullopt;
+}
+
+result<void> client_registry::hello(const std::string& routing_id, const std::string& name,
+                                    const std::string& instance, duration heartbeat,
+                                    time_point now) {
+>>>>>>> main
   for (auto& [other, x] : clients_) {
     if (other == routing_id || name.empty() || x.name != name || x.instance == instance)
       continue;
@@ -35,6 +51,7 @@ result<client_registry::farewell> client_registry::hello(const std::string& rout
   me.instance = instance;
   me.heartbeat = heartbeat;
   me.forgotten = false;
+<<<<<<< HEAD
   if (!name.empty())
     me.key = name + '\0' + instance; // Neither can have a NUL.
   farewell result;
@@ -47,6 +64,14 @@ result<client_registry::farewell> client_registry::hello(const std::string& rout
   if (leased_as != me.key || !may_lease(me))
     result.key = leased_as;
   return result;
+=======
+  if (name.empty())
+    return {};
+  auto key = me.key = name + '\0' + instance;
+  // Else the silence of a connection that is gone would end the leases of the one that is there.
+  std::erase_if(clients_, [&](auto& x) { return x.second.key == key && x.first != routing_id; });
+  return {};
+>>>>>>> main
 }
 
 } // namespace corral

@@ -24,7 +24,10 @@ public:
     duration heartbeat{0}; ///< 0: none announced.
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
+<<<<<<< HEAD
     reply_backlog backlog;
+=======
+>>>>>>> main
     bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 
@@ -33,6 +36,7 @@ public:
 
   client* find(const std::string& routing_id);
 
+<<<<<<< HEAD
   /// What a hello ends.
   struct farewell {
     std::string key;                      ///< Whose leases nobody keeps any more; empty: nobody's.
@@ -43,6 +47,16 @@ public:
   /// that name has another instance.
   result<farewell> hello(const std::string& routing_id, const std::string& name,
                          const std::string& instance, duration heartbeat, time_point now);
+=======
+  /// Where answers to a client go: to the connection that asked, or to a newer one of the same name
+  /// and instance. Nothing if it has none.
+  std::optional<std::string> route_of(const std::string& routing_id, const std::string& key) const;
+
+  /// Introduces a connection, which takes the place of an older one of the same name and instance.
+  /// `busy` if a live client of that name has another instance.
+  result<void> hello(const std::string& routing_id, const std::string& name,
+                     const std::string& instance, duration heartbeat, time_point now);
+>>>>>>> main
 
   /// Announced heartbeats, and thereby may hold leases.
   static bool may_lease(const client& x) { return x.heartbeat > duration::zero(); }

@@ -6,8 +6,8 @@
 
 namespace corral {
 
-/// Durations by count in buckets that grow by a quarter each: percentiles are at most 25 % too high,
-/// whatever the range, in constant memory.
+/// Durations by count in buckets that grow by a quarter each: percentiles are at most 25 % too
+/// high, whatever the range, in constant memory.
 class latency_histogram {
 public:
   void record(std::chrono::nanoseconds x);

@@ -10,8 +10,9 @@
 
 namespace corral {
 
-/// The requests that the daemon still owes an answer. Each gets a ticket; a client's own id can't be
-/// used twice while it is open, and neither the count nor one client's bytes exceed their limits.
+/// The requests that the daemon still owes an answer. Each gets a ticket; a client's own id can't
+/// be used twice while it is open, and neither the count nor one client's bytes exceed their
+/// limits.
 template <class Context>
 class open_requests {
 public:

@@ -18,7 +18,7 @@ public:
 
   struct limits {
     uint64_t under_way = 8 * 1024 * 1024;         ///< Bytes that libzmq is given at a time.
-    uint64_t waiting = 128 * 1024 * 1024; ///< Bytes that may wait beside them.
+    uint64_t waiting = 128 * 1024 * 1024;         ///< Bytes that may wait beside them.
     duration patience = std::chrono::seconds{10}; ///< For a client that takes nothing meanwhile.
   };
 

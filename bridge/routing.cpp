@@ -104,6 +104,13 @@ void bridge::reroute(ticket_id ticket) {
   route_request(ticket);
 }
 
+/// Answers a cancel or input whose sandbox has ended.
+void bridge::nothing_runs(ticket_id ticket) {
+  if (open_.find(ticket)->context.what->spec->id == op::cancel)
+    return answer(ticket, make_reply(fields{}.set("cancelled", false)));
+  answer(ticket, error{errc::invalid_request, "input: no such exec is running", {}});
+}
+
 void bridge::ended(const caf::down_msg& x) {
   monitored_.erase(x.source);
   if (x.source == provider_.address()) {
@@ -116,7 +123,9 @@ void bridge::ended(const caf::down_msg& x) {
   auto left = open_.tickets_if(
       [&](auto& e) { return e.context.sandbox && e.context.sandbox.address() == x.source; });
   for (auto ticket : left)
-    if (x.reason == caf::exit_reason::user_shutdown)
+    if (!open_.find(ticket)->context.what->spec->in_guest)
+      nothing_runs(ticket);
+    else if (x.reason == caf::exit_reason::user_shutdown)
       reroute(ticket);
     else
       answer(ticket, lost("unknown", "it was lost before it could answer"));
@@ -152,7 +161,7 @@ void bridge::input(ticket_id ticket) {
     return answer(ticket, error{errc::invalid_request, "input: no such exec is running", {}});
   e.context.sandbox = found->context.sandbox;
   super::send(e.context.sandbox, send_atom::value, ticket, target,
-              message_ptr{e.context.what, &e.context.what->body}, answer_sink{this});
+              std::make_shared<message>(e.context.what->body), answer_sink{this});
 }
 
 void bridge::upload(ticket_id ticket, const corral::request& r) {
@@ -160,13 +169,15 @@ void bridge::upload(ticket_id ticket, const corral::request& r) {
   auto piece = r.body.part_of("");
   auto size = static_cast<int64_t>(piece.size());
   auto in_order = *r.body.header.integer("seq") == c.upload_seq;
-  if (!c.sandbox || !in_order || size > c.upload_left || piece.size() > max_frame_payload)
+  if (!c.sandbox || !in_order || size > std::min(c.upload_left, c.upload_credit)
+      || piece.size() > max_frame_payload)
     return abandon(ticket,
                    error{errc::invalid_request,
                          "data: it must follow credit, in order of seq, in pieces of at most "
                          "256 KiB, and add up to the stated size",
                          {}});
   c.upload_left -= size;
+  c.upload_credit -= size;
   ++c.upload_seq;
   auto last = c.upload_left == 0;
   if (r.body.header.flag("eof") == true && !last)
@@ -184,4 +195,72 @@ void bridge::abandon(ticket_id ticket, const error& why) {
     super::send(sandbox, cancel_atom::value, ticket_id{0}, ticket, answer_sink{this});
 }
 
+<<<<<<< HEAD
+=======
+void bridge::taken(ticket_id ticket, uint64_t bytes) {
+  super::context(&unit());
+  auto e = open_.find(ticket);
+  if (e && e->context.sandbox)
+    super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
+}
+
+// -- answers --
+
+void bridge::answer(ticket_id ticket, message reply) {
+  auto e = open_.take(ticket);
+  if (!e)
+    return; // Answered already.
+  auto& c = e->context;
+  reply.header.set("re", e->id);
+  if (c.what->spec->id == op::exec && !c.origin.empty() && reply.header.flag("ok") == true)
+    reply.header.set("origin", c.origin);
+  latency_[c.what->spec->name].record(now() - c.arrived);
+  if (auto failed = reply.header.object("error"))
+    ++errors_[failed->text("code").value_or("")];
+  if (auto to = clients_.route_of(c.routing_id, e->client))
+    send(*to, c.from_req_socket, std::move(reply));
+}
+
+void bridge::event(ticket_id ticket, const message_ptr& x) {
+  auto e = open_.find(ticket);
+  if (!e)
+    return;
+  auto& c = e->context;
+  auto is_chunk = c.what->spec->file && x->header.text("event") == "chunk";
+  auto is_credit = x->header.text("event") == "credit";
+  if (c.from_req_socket) {
+    if (is_chunk || is_credit)
+      abandon(ticket, error{errc::file_too_large,
+                            "a transfer of that size needs a DEALER socket; ask for a range",
+                            {}});
+    return; // A REQ socket takes one message a request.
+  }
+  if (is_credit)
+    c.upload_credit += x->header.integer("bytes").value_or(0);
+  x->header.set("re", e->id);
+  for (auto& p : x->parts)
+    p.name.clear(); // An event's payload needs no description.
+  auto to = clients_.route_of(c.routing_id, e->client);
+  auto sent = to && send(*to, false, std::move(*x), is_chunk ? ticket : 0);
+  if (!sent && is_chunk) // The guest would wait for a credit that never comes.
+    abandon(ticket, error{errc::queue_full, "the client does not take its replies", {}});
+}
+
+bool bridge::send(const std::string& routing_id, bool delimiter, message x, uint64_t tag) {
+  auto client = clients_.find(routing_id);
+  if (!client || client->forgotten)
+    return false;
+  if (client->account->queued > settings_.client_queue_bytes) {
+    client->forgotten = true;
+    observe_(
+        "client forgotten",
+        fields{}.set("client", client->name).set("queued_bytes", client->account->queued.load()));
+    return false;
+  }
+  auto payload = x.encode_payload();
+  return loop_.send({routing_id, delimiter, std::move(x).encode_header(), std::move(payload),
+                     client->account, tag});
+}
+
+>>>>>>> main
 } // namespace corral

@@ -10,7 +10,8 @@
 
 namespace corral {
 
-/// What arrived from a client: a request, or what is wrong with it and, if it could be read, its id.
+/// What arrived from a client: a request, or what is wrong with it and, if it could be read, its
+/// id.
 struct arrival {
   bool from_req_socket = false;
   std::string id; ///< Empty if it can't be answered.

@@ -1,5 +1,6 @@
 #include "bridge/zmq_loop.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -7,6 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace corral {
 
@@ -16,6 +21,19 @@ constexpr int messages_a_turn = 64;
 constexpr size_t max_frames = 8;
 constexpr io_loop::watch_id zmq_id = 0;
 constexpr io_loop::watch_id wake_id = 1;
+
+// libzmq hands messages to its own thread by means that ThreadSanitizer can't see: these tell it.
+#ifdef __SANITIZE_THREAD__
+void given_to_libzmq(void* x) {
+  __tsan_release(x);
+}
+void taken_from_libzmq(void* x) {
+  __tsan_acquire(x);
+}
+#else
+void given_to_libzmq(void*) {}
+void taken_from_libzmq(void*) {}
+#endif
 
 } // namespace
 
@@ -45,7 +63,7 @@ zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
     : router_{context, zmq::socket_type::router}, wake_fd_{::eventfd(0,
                                                                      EFD_CLOEXEC | EFD_NONBLOCK)},
       epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)}, freed_{std::make_shared<freed_list>()} {
-  freed_->wake_fd = unique_fd{::dup(wake_fd_.get())};
+  freed_->wake_fd = unique_fd{::fcntl(wake_fd_.get(), F_DUPFD_CLOEXEC, 3)};
   router_.set(zmq::sockopt::router_mandatory, true);
   router_.set(zmq::sockopt::sndhwm, 0);    // The bridge counts bytes itself; a ROUTER would drop.
   router_.set(zmq::sockopt::linger, 1000); // For the last replies of a shutdown.
@@ -151,6 +169,7 @@ zmq::message_t zmq_loop::lend(blob bytes, const account_ptr& charge, uint64_t ta
     charge->queued += size;
   auto data = const_cast<char*>(bytes.data());
   auto hint = new lent{std::move(bytes), charge, tag, freed_};
+  given_to_libzmq(hint);
   return {data, size, &zmq_loop::release, hint};
 }
 
@@ -173,6 +192,7 @@ bool zmq_loop::send(outgoing x) {
 }
 
 void zmq_loop::release(void*, void* hint) {
+  taken_from_libzmq(hint);
   std::unique_ptr<lent> x{static_cast<lent*>(hint)};
   auto bytes = x->payload.size();
   if (x->charge)

@@ -16,8 +16,9 @@
 
 namespace corral {
 
-/// The loop under the bridge, without any actor: one ROUTER socket, the descriptors that links watch
-/// and wake-ups from elsewhere, on one thread. All but `wake` and `stop` belong to that thread.
+/// The loop under the bridge, without any actor: one ROUTER socket, the descriptors that links
+/// watch and wake-ups from elsewhere, on one thread. All but `wake` and `stop` belong to that
+/// thread.
 class zmq_loop : public io_loop {
 public:
   struct settings {
@@ -93,7 +94,7 @@ private:
 
   unique_fd epoll_fd_;
   std::unordered_map<watch_id, watched> watches_;
-  watch_id last_watch_ = 1; // 0 and 1 are ZeroMQ's descriptor and the wake-up's.
+  watch_id last_watch_ = 1;            // 0 and 1 are ZeroMQ's descriptor and the wake-up's.
   std::atomic<bool> pending_ = false;  // Something waits for `on_wake`.
   std::atomic<bool> sleeping_ = false; // A wake-up must write to `wake_fd_`.
   std::atomic<bool> stopped_ = false;

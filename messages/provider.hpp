@@ -12,9 +12,9 @@ namespace corral {
 
 /// A wish for a sandbox.
 struct acquire_order {
-  owner who;              ///< Without a thread: an anonymous sandbox.
+  owner who; ///< Without a thread: an anonymous sandbox.
   client_key client;
-  bool lease = false;     ///< Else the sandbox is borrowed: parked whenever nothing uses it.
+  bool lease = false; ///< Else the sandbox is borrowed: parked whenever nothing uses it.
 };
 
 /// A sandbox that answers.
@@ -32,37 +32,38 @@ using endpoint_ptr = std::shared_ptr<const endpoint>;
 /// Owns the table of one pool: who has which sandbox, leases, LRU order, capacity. Errors are the
 /// wire's (messages/errors.hpp).
 using provider_actor = caf::typed_actor<
-  // The owner's sandbox: active, warm or made now. Concurrent acquires of one owner share one attempt.
-  caf::replies_to<acquire_atom, acquire_order>::with<grant>,
-  // The sandbox with this id or unique prefix of it; sandbox_not_found, or sandbox_lost if it ended
-  // within the last hour.
-  caf::replies_to<find_atom, std::string>::with<grant>,
-  // State, leases and usage of a sandbox; `found: false` for an unknown one.
-  caf::replies_to<inspect_atom, std::string>::with<fields_ptr>,
-  // A row for each sandbox; an empty state or user matches all.
-  caf::replies_to<list_atom, std::string, std::string>::with<std::vector<fields>>,
-  // Drops a lease of the client's on a sandbox; without a lease id its only one.
-  caf::replies_to<release_atom, client_key, std::string, std::string>::with<fields_ptr>,
-  // Drops all leases of the client's.
-  caf::replies_to<release_atom, client_key>::with<fields_ptr>,
-  // Ends a sandbox: id, client, force, purge. `busy` where others use it and not force.
-  caf::replies_to<destroy_atom, std::string, client_key, bool, bool>::with<fields_ptr>,
-  caf::replies_to<stats_atom>::with<fields_ptr>,
-  // Retires what has been idle for too long.
-  caf::reacts_to<reap_atom>,
-  // Takes no more orders, lets running work end within the time, then destroys every sandbox.
-  caf::replies_to<drain_atom, duration>::with<caf::ok_atom>,
-  // FROM A SANDBOX: its guest is there; the number of its shell session.
-  caf::reacts_to<up_atom, std::string, int64_t>,
-  // INTERNAL: the timer with this epoch is due.
-  caf::reacts_to<tick_atom, uint64_t>>;
+    // The owner's sandbox: active, warm or made now. Concurrent acquires of one owner share one
+    // attempt.
+    caf::replies_to<acquire_atom, acquire_order>::with<grant>,
+    // The sandbox with this id or unique prefix of it; sandbox_not_found, or sandbox_lost if it
+    // ended within the last hour.
+    caf::replies_to<find_atom, std::string>::with<grant>,
+    // State, leases and usage of a sandbox; `found: false` for an unknown one.
+    caf::replies_to<inspect_atom, std::string>::with<fields_ptr>,
+    // A row for each sandbox; an empty state or user matches all.
+    caf::replies_to<list_atom, std::string, std::string>::with<std::vector<fields>>,
+    // Drops a lease of the client's on a sandbox; without a lease id its only one.
+    caf::replies_to<release_atom, client_key, std::string, std::string>::with<fields_ptr>,
+    // Drops all leases of the client's.
+    caf::replies_to<release_atom, client_key>::with<fields_ptr>,
+    // Ends a sandbox: id, client, force, purge. `busy` where others use it and not force.
+    caf::replies_to<destroy_atom, std::string, client_key, bool, bool>::with<fields_ptr>,
+    caf::replies_to<stats_atom>::with<fields_ptr>,
+    // Retires what has been idle for too long.
+    caf::reacts_to<reap_atom>,
+    // Takes no more orders, lets running work end within the time, then destroys every sandbox.
+    caf::replies_to<drain_atom, duration>::with<caf::ok_atom>,
+    // FROM A SANDBOX: its guest is there; the number of its shell session.
+    caf::reacts_to<up_atom, std::string, int64_t>,
+    // INTERNAL: the timer with this epoch is due.
+    caf::reacts_to<tick_atom, uint64_t>>;
 
 /// Does a backend's blocking work on a thread of its own.
 using backend_worker_actor = caf::typed_actor<
-  // Discovers an environment that is there already, else creates one; true if discovered.
-  caf::replies_to<create_atom, sandbox_spec>::with<endpoint_ptr, bool>,
-  // Destroys one, with its data if the flag says so.
-  caf::replies_to<destroy_atom, std::string, bool>::with<caf::ok_atom>>;
+    // Discovers an environment that is there already, else creates one; true if discovered.
+    caf::replies_to<create_atom, sandbox_spec>::with<endpoint_ptr, bool>,
+    // Destroys one, with its data if the flag says so.
+    caf::replies_to<destroy_atom, std::string, bool>::with<caf::ok_atom>>;
 
 } // namespace corral
 

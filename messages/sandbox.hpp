@@ -22,12 +22,13 @@ using duration = std::chrono::steady_clock::duration;
 /// Names one open request in the whole daemon; on a guest link it is the frame's `re`.
 using ticket_id = uint64_t;
 
-/// Names a client for leases and for the order of its requests: its hello name and instance, else its
-/// connection.
+/// Names a client for leases and for the order of its requests: its hello name and instance, else
+/// its connection.
 using client_key = std::string;
 
 using request_ptr = std::shared_ptr<const request>;
-using message_ptr = std::shared_ptr<const message>;
+/// A message on its way: whoever receives it may take its content.
+using message_ptr = std::shared_ptr<message>;
 using fields_ptr = std::shared_ptr<const fields>;
 
 /// A request on its way to a sandbox.
@@ -56,52 +57,50 @@ struct sandbox_usage {
 
 /// Where answers go: the bridge.
 using answer_sink = caf::typed_actor<
-  // The final reply to a request.
-  caf::reacts_to<answer_atom, ticket_id, message_ptr>,
-  // A stream event before it; its payload counts against the client's queue, and what the client has
-  // taken comes back as `credit`.
-  caf::reacts_to<data_atom, ticket_id, message_ptr>,
-  // The sandbox had retired before this request came: ask the provider anew.
-  caf::reacts_to<retired_atom, ticket_id>>;
+    // The final reply to a request.
+    caf::reacts_to<answer_atom, ticket_id, message_ptr>,
+    // A stream event before it; its payload counts against the client's queue, and what the client
+    // has taken comes back as `credit`.
+    caf::reacts_to<data_atom, ticket_id, message_ptr>,
+    // The sandbox had retired before this request came: ask the provider anew.
+    caf::reacts_to<retired_atom, ticket_id>>;
 
 /// Serialises access to one sandbox's single shell session.
 using sandbox_actor = caf::typed_actor<
-  // Queues or starts a request; every one is answered through the sink, exactly once.
-  caf::reacts_to<submit_atom, submission, answer_sink>,
-  // Cancels the exec `target` (0: the running one); answered as `ticket` when it has ended. As ticket 0
-  // the bridge itself cancels any request whose client can't be served any more.
-  caf::reacts_to<cancel_atom, ticket_id, ticket_id, answer_sink>,
-  // Bytes for the stdin of the exec `target`, or its end; answered as `ticket`.
-  caf::reacts_to<send_atom, ticket_id, ticket_id, message_ptr, answer_sink>,
-  // The next piece of a request's streamed payload, and whether it is the last.
-  caf::reacts_to<data_atom, ticket_id, blob, bool>,
-  // The client took so many bytes of the streamed reply of a ticket (seq < 0), or acknowledged the
-  // exec chunk `seq`.
-  caf::reacts_to<credit_atom, ticket_id, uint64_t, int64_t>,
-  // Gives up for good if nothing runs, waits, or has happened since the time point.
-  caf::replies_to<retire_atom, time_point>::with<retirement>,
-  // The guest answered a ping.
-  caf::replies_to<probe_atom>::with<bool>,
-  caf::replies_to<inspect_atom>::with<sandbox_usage>,
-  // Answers waiting requests with shutting_down and takes no more; running ones go on.
-  caf::reacts_to<drain_atom>,
-  // Ends it at once; its requests are answered with sandbox_lost.
-  caf::reacts_to<kill_atom>,
-  // FROM THE LINK: the guest said hello.
-  caf::reacts_to<up_atom, fields_ptr>,
-  // FROM THE LINK: a message of the guest's.
-  caf::reacts_to<answer_atom, message_ptr>,
-  // INTERNAL: the timer with this epoch is due.
-  caf::reacts_to<tick_atom, uint64_t>>;
+    // Queues or starts a request; every one is answered through the sink, exactly once.
+    caf::reacts_to<submit_atom, submission, answer_sink>,
+    // Cancels the exec `target` (0: the running one); answered as `ticket` when it has ended. As
+    // ticket 0 the bridge itself cancels any request whose client can't be served any more.
+    caf::reacts_to<cancel_atom, ticket_id, ticket_id, answer_sink>,
+    // Bytes for the stdin of the exec `target`, or its end; answered as `ticket`.
+    caf::reacts_to<send_atom, ticket_id, ticket_id, message_ptr, answer_sink>,
+    // The next piece of a request's streamed payload, and whether it is the last.
+    caf::reacts_to<data_atom, ticket_id, blob, bool>,
+    // The client took so many bytes of the streamed reply of a ticket (seq < 0), or acknowledged
+    // the exec chunk `seq`.
+    caf::reacts_to<credit_atom, ticket_id, uint64_t, int64_t>,
+    // Gives up for good if nothing runs, waits, or has happened since the time point.
+    caf::replies_to<retire_atom, time_point>::with<retirement>,
+    // The guest answered a ping.
+    caf::replies_to<probe_atom>::with<bool>, caf::replies_to<inspect_atom>::with<sandbox_usage>,
+    // Answers waiting requests with shutting_down and takes no more; running ones go on.
+    caf::reacts_to<drain_atom>,
+    // Ends it at once; its requests are answered with sandbox_lost.
+    caf::reacts_to<kill_atom>,
+    // FROM THE LINK: the guest said hello.
+    caf::reacts_to<up_atom, fields_ptr>,
+    // FROM THE LINK: a message of the guest's.
+    caf::reacts_to<answer_atom, message_ptr>,
+    // INTERNAL: the timer with this epoch is due.
+    caf::reacts_to<tick_atom, uint64_t>>;
 
 /// The handlers that a link has for the rest of the daemon; the broker adds those for its socket.
 using link_actor = caf::typed_actor<
-  // Sends a message; its header names it with `re`. A header that states `parts` itself announces a
-  // payload that follows as `data`.
-  caf::reacts_to<send_atom, message_ptr>,
-  caf::reacts_to<data_atom, ticket_id, blob, bool>,
-  // Lets the guest send so many more bytes of the reply to a ticket.
-  caf::reacts_to<credit_atom, ticket_id, uint64_t>>;
+    // Sends a message; its header names it with `re`. A header that states `parts` itself announces
+    // a payload that follows as `data`.
+    caf::reacts_to<send_atom, message_ptr>, caf::reacts_to<data_atom, ticket_id, blob, bool>,
+    // Lets the guest send so many more bytes of the reply to a ticket.
+    caf::reacts_to<credit_atom, ticket_id, uint64_t>>;
 
 } // namespace corral
 

@@ -91,16 +91,13 @@ blob frame_decoder::gather(size_t count) {
   return join(taken);
 }
 
-frame_sender::frame_sender(int64_t re, const message& x)
-    : re_{re}, first_header_{x.header}, total_{x.payload_size()} {
-  std::vector<std::pair<std::string, uint64_t>> sizes;
+frame_sender::frame_sender(int64_t re, message x)
+    : re_{re}, first_header_{std::move(x.header)}, total_{x.payload_size()} {
+  auto described = !x.parts.empty() && !(x.parts.size() == 1 && x.parts.front().name.empty());
+  if (described)
+    first_header_.set("parts", x.sizes());
   for (auto& p : x.parts)
-    sizes.emplace_back(p.name, p.data.size());
-  auto named = !(sizes.size() == 1 && sizes.front().first.empty());
-  if (!sizes.empty() && named)
-    first_header_.set("parts", sizes);
-  for (auto& p : x.parts)
-    push(p.data);
+    push(std::move(p.data));
 }
 
 frame_sender::frame_sender(int64_t re, const fields& header, uint64_t total)

@@ -54,7 +54,7 @@ private:
 class frame_sender {
 public:
   /// `re` names the request on this link.
-  frame_sender(int64_t re, const message& x);
+  frame_sender(int64_t re, message x);
 
   /// For a payload that arrives in pieces: `header` must state the totals in `parts`.
   frame_sender(int64_t re, const fields& header, uint64_t total);

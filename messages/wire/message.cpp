@@ -35,15 +35,26 @@ size_t message::payload_size() const {
   return total;
 }
 
-std::string message::encode_header() const {
-  if (parts.empty() || (parts.size() == 1 && parts.front().name.empty()))
-    return header.dump();
-  std::vector<std::pair<std::string, uint64_t>> sizes;
+std::vector<std::pair<std::string, uint64_t>> message::sizes() const {
+  std::vector<std::pair<std::string, uint64_t>> result;
   for (auto& x : parts)
-    sizes.emplace_back(x.name, x.data.size());
-  auto with_parts = header;
-  with_parts.set("parts", sizes);
-  return with_parts.dump();
+    result.emplace_back(x.name, x.data.size());
+  return result;
+}
+
+std::string message::encode_header() const& {
+  return message{*this}.header_with_parts();
+}
+
+std::string message::encode_header() && {
+  return header_with_parts();
+}
+
+std::string message::header_with_parts() {
+  auto described = !parts.empty() && !(parts.size() == 1 && parts.front().name.empty());
+  if (described)
+    header.set("parts", sizes());
+  return header.dump();
 }
 
 blob message::encode_payload() const {

@@ -32,8 +32,12 @@ struct message {
   message& add_part(std::string_view name, blob data);
   size_t payload_size() const;
 
+  /// What the header's `parts` say: each part's name and size.
+  std::vector<std::pair<std::string, uint64_t>> sizes() const;
+
   /// The header's JSON with the list of `parts` in it.
-  std::string encode_header() const;
+  std::string encode_header() const&;
+  std::string encode_header() &&; ///< Without a copy of the header.
 
   /// The parts one after the other, as one buffer; no copy if there is at most one.
   blob encode_payload() const;
@@ -45,6 +49,9 @@ struct message {
 
   /// The same for a header that is parsed already.
   static result<message> cut(fields header, const blob& payload);
+
+private:
+  std::string header_with_parts();
 };
 
 /// A successful final reply; the fields of the result are added to its header.

@@ -14,6 +14,7 @@ struct fixture : virtual_system {
   fake_guest guest;
   fake_bridge bridge{*this};
   std::vector<int64_t> ready;
+  std::optional<memory_counters> memory;
   sandbox_actor box = make();
 
   sandbox_actor make() {
@@ -21,6 +22,7 @@ struct fixture : virtual_system {
     settings.id = "box";
     settings.queue = {.waiting = 3, .parallel = 2};
     settings.defaults = {.exec_timeout_ms = 60'000, .file_timeout_ms = 10'000};
+    settings.memory = [this] { return memory; };
     link_factory link = [this](sandbox_actor owner) { return guest.make(*this, owner); };
     ready_callback tell = [this](int64_t session) { ready.push_back(session); };
     auto x = spawn(sandbox, settings, link, tell);
@@ -53,7 +55,7 @@ struct fixture : virtual_system {
     x.header.set("request", "r").set("eof", true);
     x.add_part("", blob::take(std::move(bytes)));
     tell(box, send_atom::value, ticket, target,
-         message_ptr{std::make_shared<const message>(std::move(x))}, bridge.sink);
+         message_ptr{std::make_shared<message>(std::move(x))}, bridge.sink);
     settle();
   }
   retirement retire(time_point unused_since) {
@@ -466,4 +468,20 @@ TEST_CASE_FIXTURE(fixture, "usage tells what runs and what waits") {
   CHECK(u.execs == 0);
   CHECK(u.used_at == now());
   CHECK(u.session == 7);
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "an exec that failed tells what the memory limit killed since the last one") {
+  auto oom_of = [&](ticket_id ticket, int exit_code) {
+    exec(ticket);
+    reply(ticket, fields{}.set("exit_code", exit_code));
+    return bridge.reply(ticket).header.object("oom");
+  };
+  CHECK_FALSE(oom_of(1, 137)); // There is no limit.
+  memory = memory_counters{2, 1000, 900};
+  CHECK_FALSE(oom_of(2, 0));
+  CHECK(oom_of(3, 137) == fields{}.set("kills", 2).set("limit", 1000).set("peak", 900));
+  CHECK_FALSE(oom_of(4, 1));
+  memory->kills = 5;
+  CHECK(oom_of(5, 137)->integer("kills") == 3);
 }

@@ -45,7 +45,7 @@ struct fake_guest {
   void say(ticket_id re, message x) {
     x.header.set("re", re);
     caf::anon_send(sandbox, answer_atom::value,
-                   message_ptr{std::make_shared<const message>(std::move(x))});
+                   message_ptr{std::make_shared<message>(std::move(x))});
   }
   void reply(ticket_id re, const fields& x = {}) { say(re, make_reply(x)); }
   void started(ticket_id re) {
