@@ -414,6 +414,8 @@ caf::result<fields_ptr> provider_state::release(const client_key& client, const 
   if (!found)
     return to_caf(found.error());
   auto& x = **found;
+  if (x.state == phase::ending)
+    return to_caf(corral::lost("false", "it is being destroyed"));
   auto dropped = leases_.release(client, x.id, lease);
   if (!dropped)
     return to_caf({errc::invalid_request,

@@ -158,7 +158,8 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.version = CORRAL_VERSION;
   s.boot = random_hex(8);
   s.max_requests = x.queue;
-  s.client_queue_bytes = x.client_queue_bytes;
+  s.replies.under_way = x.client_queue_bytes;
+  s.replies.waiting = 16 * x.client_queue_bytes;
   s.transfer_max_bytes = static_cast<int64_t>(x.transfer_max_bytes);
   return s;
 }

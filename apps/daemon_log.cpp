@@ -10,6 +10,21 @@ namespace corral {
 
 namespace {
 
+/// A value that stays on its line and does nothing to a terminal, whatever a client has called
+/// itself.
+std::string printable(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string result;
+  for (auto c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f)
+      result += c;
+    else
+      result.append("\\x").append({digits[byte >> 4], digits[byte & 15]});
+  }
+  return result;
+}
+
 /// Writes each message as one JSON object; a message that is an object itself is merged into it.
 class json_formatter : public spdlog::formatter {
 public:
@@ -78,7 +93,8 @@ void log_event(std::string_view event, const fields& about) {
     auto value = about.text(name);
     auto number = about.integer(name);
     if (value || number)
-      line.append(" ").append(name).append("=").append(value ? *value : std::to_string(*number));
+      line.append(" ").append(name).append("=").append(value ? printable(*value)
+                                                             : std::to_string(*number));
   }
   spdlog::log(level_of(event), "{}", line);
 }

@@ -32,7 +32,7 @@ struct bridge_settings {
   std::string boot; ///< Another one at every start.
   size_t max_requests = 4096;
   size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
-  size_t client_queue_bytes = 8 * 1024 * 1024;    ///< Replies that a client has not taken yet.
+  reply_backlog::limits replies;                  ///< What one client has not taken yet.
   int64_t transfer_max_bytes = 100 * 1024 * 1024;
 };
 
@@ -55,11 +55,13 @@ public:
   /// A message from a client. Not a handler: called between them.
   void receive(const std::string& routing_id, std::vector<zmq::message_t> frames);
 
-  /// A client has taken so many bytes of a streamed reply.
+  /// A client has taken so many bytes: of a streamed reply, or, if the ticket is 0, of anything,
+  /// while more waits for it.
   void taken(ticket_id ticket, uint64_t bytes);
 
 protected:
   behavior_type make_behavior() override;
+  void on_exit() override;
 
 private:
   /// What the bridge keeps of a request that is open.
@@ -90,6 +92,7 @@ private:
 
   // Requests that the bridge or the provider answers.
   void hello(ticket_id ticket);
+  void follow(const std::string& from, const call& to);
   void acquire(ticket_id ticket);
   void release(ticket_id ticket);
   void destroy(ticket_id ticket);
@@ -118,8 +121,14 @@ private:
   void answer(ticket_id ticket, const error& why) { answer(ticket, make_reply(why)); }
   void event(ticket_id ticket, const message_ptr& x);
   void abandon(ticket_id ticket, const error& why);
+<<<<<<< HEAD
+  void send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
+  void go_on_sending(const std::string& routing_id);
+  void forget(client_registry::client& x);
+=======
   /// False if the client is gone or is not served any more.
   bool send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
+>>>>>>> main
   fields counters() const;
 
   void look_for_silent_clients();
@@ -130,6 +139,7 @@ private:
   provider_actor provider_;
   bridge_observer observe_;
   client_registry clients_;
+  std::set<std::string> backlogged_; // Routing ids.
   requests open_;
   std::map<std::string, route> routes_; // By target.
   std::set<caf::actor_addr> monitored_;

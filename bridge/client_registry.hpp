@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bridge/zmq_loop.hpp"
+#include "bridge/reply_backlog.hpp"
 #include "messages/wire/error.hpp"
 
 #include <chrono>
@@ -24,6 +24,10 @@ public:
     duration heartbeat{0}; ///< 0: none announced.
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
+<<<<<<< HEAD
+    reply_backlog backlog;
+=======
+>>>>>>> main
     bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 
@@ -32,6 +36,18 @@ public:
 
   client* find(const std::string& routing_id);
 
+<<<<<<< HEAD
+  /// What a hello ends.
+  struct farewell {
+    std::string key;                      ///< Whose leases nobody keeps any more; empty: nobody's.
+    std::vector<std::string> connections; ///< Earlier ones of this client, which it has left.
+  };
+
+  /// Introduces a connection; the client's earlier ones are forgotten. `busy` if a live client of
+  /// that name has another instance.
+  result<farewell> hello(const std::string& routing_id, const std::string& name,
+                         const std::string& instance, duration heartbeat, time_point now);
+=======
   /// Where answers to a client go: to the connection that asked, or to a newer one of the same name
   /// and instance. Nothing if it has none.
   std::optional<std::string> route_of(const std::string& routing_id, const std::string& key) const;
@@ -40,6 +56,7 @@ public:
   /// `busy` if a live client of that name has another instance.
   result<void> hello(const std::string& routing_id, const std::string& name,
                      const std::string& instance, duration heartbeat, time_point now);
+>>>>>>> main
 
   /// Announced heartbeats, and thereby may hold leases.
   static bool may_lease(const client& x) { return x.heartbeat > duration::zero(); }
@@ -54,7 +71,7 @@ public:
       auto limit = may_lease(x) ? 3 * x.heartbeat : silent_limit;
       if (now - x.seen < limit || is_busy(x.key))
         return false;
-      result.push_back(x);
+      result.push_back(std::move(x));
       return true;
     });
     return result;

@@ -1,4 +1,4 @@
-// The bridge's way to a sandbox and back: targets, retirement, streams, answers.
+// The bridge's way to a sandbox: targets, retirement, cancels, input, uploads.
 
 #include "bridge/bridge.hpp"
 
@@ -195,6 +195,8 @@ void bridge::abandon(ticket_id ticket, const error& why) {
     super::send(sandbox, cancel_atom::value, ticket_id{0}, ticket, answer_sink{this});
 }
 
+<<<<<<< HEAD
+=======
 void bridge::taken(ticket_id ticket, uint64_t bytes) {
   super::context(&unit());
   auto e = open_.find(ticket);
@@ -260,4 +262,5 @@ bool bridge::send(const std::string& routing_id, bool delimiter, message x, uint
                      client->account, tag});
 }
 
+>>>>>>> main
 } // namespace corral

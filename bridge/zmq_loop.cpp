@@ -197,7 +197,7 @@ void zmq_loop::release(void*, void* hint) {
   auto bytes = x->payload.size();
   if (x->charge)
     x->charge->queued -= bytes;
-  if (x->tag != 0)
+  if (x->tag != 0 || (x->charge && x->charge->awaited))
     x->freed->add(x->tag, bytes);
 }
 

@@ -30,6 +30,7 @@ public:
   /// memory libzmq frees on its own thread.
   struct account {
     std::atomic<uint64_t> queued = 0;
+    std::atomic<bool> awaited = false; ///< `on_freed` is to tell whenever it becomes less.
   };
   using account_ptr = std::shared_ptr<account>;
 
@@ -49,7 +50,7 @@ public:
   struct callbacks {
     receiver on_message;
     std::function<void()> on_wake;
-    std::function<void(uint64_t tag, uint64_t bytes)> on_freed;
+    std::function<void(uint64_t tag, uint64_t bytes)> on_freed; ///< Tag 0: of an awaited account.
   };
 
   static constexpr std::string_view protocol = "corral/1";

@@ -123,7 +123,8 @@ std::vector<option> daemon_rows() {
       row("transfer_max_bytes", at(&C::transfer_max_bytes), size(64 * kib, 1 * tib),
           "The largest file that can be read or written by one request."),
       row("client_queue_bytes", at(&C::client_queue_bytes), size(64 * kib, 16 * gib),
-          "Replies that wait for a client that does not read; beyond it the client is dropped."),
+          "Replies to one client that are under way at a time. A client for which 16 times as much "
+          "waits, or that takes none for 10 s while some wait, is dropped."),
   };
 }
 

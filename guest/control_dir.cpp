@@ -8,12 +8,19 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 
 namespace corral::guest {
 
 namespace {
 
 constexpr int create_flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+
+/// Agent code can have put anything there, or closed it to everyone.
+void clear(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
 
 os_result<void> write_file(const std::string& path, std::string_view text) {
   unique_fd fd{::open(path.c_str(), create_flags, 0600)};
@@ -25,15 +32,18 @@ os_result<void> write_file(const std::string& path, std::string_view text) {
 } // namespace
 
 os_result<void> control_dir::create() {
+  ::chmod(paths_.directory.c_str(), 0700);
   if (auto made = make_directory(paths_.directory, 0700); !made)
     return made;
   for (auto& [path, text] :
        std::array{std::pair{paths_.code, code_text()}, std::pair{paths_.abort, abort_text(paths_)},
                   std::pair{paths_.dump, dump_text(paths_)}, std::pair{paths_.enter, std::string{}},
-                  std::pair{paths_.leave, std::string{}}})
+                  std::pair{paths_.leave, std::string{}}}) {
+    clear(path);
     if (auto written = write_file(path, text); !written)
       return written;
-  ::unlink(paths_.command.c_str());
+  }
+  clear(paths_.command);
   command_.reset(::open(paths_.command.c_str(), create_flags, 0600));
   if (!command_)
     return last_os_error("create", paths_.command);

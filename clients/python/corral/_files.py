@@ -116,9 +116,9 @@ class FileOperations:
     def update_file(
         self, path: str, content: Union[Text, BinaryIO], *, timeout: Optional[float] = None
     ) -> int:
-        """Replaces the content of a file that exists, keeping its mode and owner.
+        """Replaces the content of a file, keeping its mode and owner; makes it if there is none.
 
-        Arguments, result and errors are those of ``write_file``, and FileNotFound.
+        Arguments, result and errors are those of ``write_file``.
         """
         fields = given(path=path, timeout_ms=milliseconds(timeout))
         return self._send_content("update_file", fields, content)

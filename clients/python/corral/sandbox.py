@@ -50,6 +50,8 @@ class Sandbox(FileOperations):
             self.release()
         except (ConnectionError, errors.ClientClosed, errors.SandboxLost, errors.SandboxNotFound):
             pass  # The lease is gone, or goes with the client.
+        except errors.InvalidRequest:
+            pass  # Likewise, and the thread has a new sandbox of the same id.
 
     def __repr__(self) -> str:
         kind = "leased" if self._lease else "borrowed"

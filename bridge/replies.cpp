@@ -1,0 +1,100 @@
+// The bridge's way back to its clients: answers, events, and what waits for a client to take them.
+
+#include "bridge/bridge.hpp"
+
+#include <malloc.h>
+
+namespace corral {
+
+void bridge::answer(ticket_id ticket, const message& x) {
+  auto e = open_.take(ticket);
+  if (!e)
+    return; // Answered already.
+  auto& c = e->context;
+  auto reply = x;
+  reply.header.set("re", e->id);
+  if (c.what->spec->id == op::exec && !c.origin.empty() && reply.header.flag("ok") == true)
+    reply.header.set("origin", c.origin);
+  latency_[c.what->spec->name].record(now() - c.arrived);
+  if (auto failed = x.header.object("error"))
+    ++errors_[failed->text("code").value_or("")];
+  send(c.routing_id, c.from_req_socket, std::move(reply));
+}
+
+void bridge::event(ticket_id ticket, const message_ptr& x) {
+  auto e = open_.find(ticket);
+  if (!e)
+    return;
+  auto& c = e->context;
+  auto is_chunk = x->header.text("event") == "chunk";
+  if (c.from_req_socket) {
+    if (c.what->spec->file && is_chunk)
+      abandon(ticket, error{errc::file_too_large,
+                            "a reply of that size goes to DEALER sockets only; ask for a range",
+                            {}});
+    return; // A REQ socket takes one message a request.
+  }
+  auto copy = *x;
+  copy.header.set("re", e->id);
+  send(c.routing_id, false, std::move(copy), c.what->spec->file && is_chunk ? ticket : 0);
+}
+
+void bridge::taken(ticket_id ticket, uint64_t bytes) {
+  super::context(&unit());
+  for (auto& routing_id : std::set{backlogged_})
+    go_on_sending(routing_id);
+  auto e = open_.find(ticket);
+  if (e && e->context.sandbox)
+    super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
+}
+
+void bridge::send(const std::string& routing_id, bool delimiter, message x, uint64_t tag) {
+  auto client = clients_.find(routing_id);
+  if (!client || client->forgotten)
+    return;
+  auto header = x.encode_header();
+  zmq_loop::outgoing out{routing_id,         delimiter,       std::move(header),
+                         x.encode_payload(), client->account, tag};
+  auto under_way = client->account->queued.load();
+  if (client->backlog.empty() && under_way <= settings_.replies.under_way)
+    return static_cast<void>(loop_.send(std::move(out)));
+  client->backlog.push(std::move(out), under_way, now());
+  backlogged_.insert(routing_id);
+  go_on_sending(routing_id);
+}
+
+/// Gives libzmq what it has room for.
+void bridge::go_on_sending(const std::string& routing_id) {
+  auto client = clients_.find(routing_id);
+  if (!client)
+    return static_cast<void>(backlogged_.erase(routing_id));
+  auto& [queued, awaited] = *client->account;
+  awaited = true; // Before the first look at the count, so that no change after it is missed.
+  while (auto next = client->backlog.take(settings_.replies, queued, now()))
+    loop_.send(std::move(*next));
+  if (client->backlog.hopeless(settings_.replies, queued, now()))
+    forget(*client);
+  if (!client->backlog.empty())
+    return;
+  awaited = false;
+  backlogged_.erase(routing_id);
+}
+
+void bridge::forget(client_registry::client& x) {
+  fields about;
+  about.set("client", x.name).set("queued_bytes", x.account->queued + x.backlog.bytes());
+  observe_("client forgotten", about);
+  x.forgotten = true;
+  x.backlog.take_all();
+  ::malloc_trim(0); // Rare, and what was freed may be a hundred times what the daemon needs.
+}
+
+/// The last replies of a shutdown don't wait: the daemon would be gone before they are taken.
+void bridge::on_exit() {
+  for (auto& routing_id : std::exchange(backlogged_, {}))
+    if (auto client = clients_.find(routing_id))
+      for (auto& x : client->backlog.take_all())
+        loop_.send(std::move(x));
+}
+
+} // namespace corral
