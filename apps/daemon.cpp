@@ -10,13 +10,13 @@
 #include "bridge/loop_thread.hpp"
 #include "os/file_lock.hpp"
 #include "os/files.hpp"
+#include "os/groups.hpp"
 #include "os/random.hpp"
 #include "providers/namespace/backend.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
-#include <grp.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,9 +38,10 @@ fs::path program(std::string_view name) {
   return here / name;
 }
 
-gid_t group_id(const std::string& name) {
-  auto entry = name.empty() ? nullptr : ::getgrnam(name.c_str());
-  return entry ? entry->gr_gid : static_cast<gid_t>(-1);
+/// The group that may use the socket; -1, which changes nothing, where that is the daemon's own.
+gid_t ipc_group_of(const config& x) {
+  auto root = ::geteuid() == 0;
+  return root ? group_id(x.ipc_group).value_or(static_cast<gid_t>(-1)) : static_cast<gid_t>(-1);
 }
 
 tl::expected<void, std::string> make_directories(const config& x) {
@@ -48,7 +49,7 @@ tl::expected<void, std::string> make_directories(const config& x) {
   for (auto& path : {x.data_dir, x.state_dir, x.run_dir})
     fs::create_directories(fs::path{path}.parent_path(), ignored);
   auto root = ::geteuid() == 0;
-  if (root && !x.ipc_group.empty() && group_id(x.ipc_group) == static_cast<gid_t>(-1))
+  if (root && !x.ipc_group.empty() && !group_id(x.ipc_group))
     return failed{"ipc_group: there is no group \"" + x.ipc_group + "\" on this machine"};
   // Sandboxes run under other uids and reach their parts of run_dir and data_dir by name, so these
   // can be passed through but not listed; the socket's own mode keeps strangers out.
@@ -56,8 +57,7 @@ tl::expected<void, std::string> make_directories(const config& x) {
   if (made)
     made = make_directory(x.state_dir, 0700);
   if (made)
-    made = make_directory(x.run_dir, root ? 0751 : 0700, static_cast<uid_t>(-1),
-                          group_id(x.ipc_group));
+    made = make_directory(x.run_dir, root ? 0751 : 0700, static_cast<uid_t>(-1), ipc_group_of(x));
   if (!made)
     return failed{made.error().what};
   return {};
@@ -220,7 +220,7 @@ tl::expected<void, std::string> make_socket_reachable(const config& x) {
   auto path = fs::path{x.socket};
   if (::chmod(path.c_str(), ::geteuid() == 0 ? 0660 : 0600) != 0)
     return failed{last_os_error("chmod", path.native()).value().what};
-  auto group = ::geteuid() == 0 ? group_id(x.ipc_group) : static_cast<gid_t>(-1);
+  auto group = ipc_group_of(x);
   if (group != static_cast<gid_t>(-1) && ::chown(path.c_str(), static_cast<uid_t>(-1), group) != 0)
     return failed{last_os_error("chown", path.native()).value().what};
   return {};

@@ -181,34 +181,15 @@ void bridge::hello(ticket_id ticket) {
                               h.text("instance").value_or(""), heartbeat, now());
   if (!known)
     return answer(ticket, known.error());
-<<<<<<< HEAD
-  if (!known->key.empty())
-    caf::anon_send(provider_, release_atom::value, known->key);
-  for (auto& connection : known->connections)
-    follow(connection, c);
-=======
   auto& after = *clients_.find(c.routing_id);
   // What it leased under another name, nobody would be there to keep.
   if (client_registry::may_lease(before)
       && (before.key != after.key || !client_registry::may_lease(after)))
     caf::anon_send(provider_, release_atom::value, before.key);
->>>>>>> main
   fields x;
   x.set("server", "corral/" + settings_.version).set("boot", settings_.boot);
   x.set("pools", std::vector<std::string>{settings_.pool}).set("limits", settings_.limits);
   answer(ticket, make_reply(x.set("now", unix_ms())));
-}
-
-/// A client's replies go to its newest connection. Not to a REQ socket, which would take one for
-/// the reply to what it asked last.
-void bridge::follow(const std::string& from, const call& to) {
-  if (to.from_req_socket)
-    return;
-  for (auto ticket : open_.tickets_if([&](auto& e) { return e.context.routing_id == from; })) {
-    auto& c = open_.find(ticket)->context;
-    c.routing_id = to.routing_id;
-    c.from_req_socket = false;
-  }
 }
 
 void bridge::acquire(ticket_id ticket) {

@@ -92,7 +92,6 @@ private:
 
   // Requests that the bridge or the provider answers.
   void hello(ticket_id ticket);
-  void follow(const std::string& from, const call& to);
   void acquire(ticket_id ticket);
   void release(ticket_id ticket);
   void destroy(ticket_id ticket);
@@ -121,14 +120,10 @@ private:
   void answer(ticket_id ticket, const error& why) { answer(ticket, make_reply(why)); }
   void event(ticket_id ticket, const message_ptr& x);
   void abandon(ticket_id ticket, const error& why);
-<<<<<<< HEAD
-  void send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
-  void go_on_sending(const std::string& routing_id);
-  void forget(client_registry::client& x);
-=======
   /// False if the client is gone or is not served any more.
   bool send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
->>>>>>> main
+  void go_on_sending(const std::string& routing_id);
+  void forget(client_registry::client& x);
   fields counters() const;
 
   void look_for_silent_clients();

@@ -17,12 +17,6 @@ client_registry::client* client_registry::find(const std::string& routing_id) {
   return i != clients_.end() ? &i->second : nullptr;
 }
 
-<<<<<<< HEAD
-result<client_registry::farewell> client_registry::hello(const std::string& routing_id,
-                                                         const std::string& name,
-                                                         const std::string& instance,
-                                                         duration heartbeat, time_point now) {
-=======
 std::optional<std::string> client_registry::route_of(const std::string& routing_id,
                                                      const std::string& key) const {
   if (clients_.contains(routing_id))
@@ -36,7 +30,6 @@ std::optional<std::string> client_registry::route_of(const std::string& routing_
 result<void> client_registry::hello(const std::string& routing_id, const std::string& name,
                                     const std::string& instance, duration heartbeat,
                                     time_point now) {
->>>>>>> main
   for (auto& [other, x] : clients_) {
     if (other == routing_id || name.empty() || x.name != name || x.instance == instance)
       continue;
@@ -46,32 +39,16 @@ result<void> client_registry::hello(const std::string& routing_id, const std::st
                      "another live client is called \"" + name + "\"; choose a name of your own");
   }
   auto& me = touch(routing_id, now);
-  auto leased_as = may_lease(me) ? me.key : std::string{};
   me.name = name;
   me.instance = instance;
   me.heartbeat = heartbeat;
   me.forgotten = false;
-<<<<<<< HEAD
-  if (!name.empty())
-    me.key = name + '\0' + instance; // Neither can have a NUL.
-  farewell result;
-  std::erase_if(clients_, [&](auto& item) {
-    auto left = item.first != routing_id && item.second.key == me.key;
-    if (left)
-      result.connections.push_back(item.first);
-    return left;
-  });
-  if (leased_as != me.key || !may_lease(me))
-    result.key = leased_as;
-  return result;
-=======
   if (name.empty())
     return {};
   auto key = me.key = name + '\0' + instance;
   // Else the silence of a connection that is gone would end the leases of the one that is there.
   std::erase_if(clients_, [&](auto& x) { return x.second.key == key && x.first != routing_id; });
   return {};
->>>>>>> main
 }
 
 } // namespace corral

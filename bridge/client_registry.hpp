@@ -24,10 +24,7 @@ public:
     duration heartbeat{0}; ///< 0: none announced.
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
-<<<<<<< HEAD
     reply_backlog backlog;
-=======
->>>>>>> main
     bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 
@@ -36,18 +33,6 @@ public:
 
   client* find(const std::string& routing_id);
 
-<<<<<<< HEAD
-  /// What a hello ends.
-  struct farewell {
-    std::string key;                      ///< Whose leases nobody keeps any more; empty: nobody's.
-    std::vector<std::string> connections; ///< Earlier ones of this client, which it has left.
-  };
-
-  /// Introduces a connection; the client's earlier ones are forgotten. `busy` if a live client of
-  /// that name has another instance.
-  result<farewell> hello(const std::string& routing_id, const std::string& name,
-                         const std::string& instance, duration heartbeat, time_point now);
-=======
   /// Where answers to a client go: to the connection that asked, or to a newer one of the same name
   /// and instance. Nothing if it has none.
   std::optional<std::string> route_of(const std::string& routing_id, const std::string& key) const;
@@ -56,12 +41,11 @@ public:
   /// `busy` if a live client of that name has another instance.
   result<void> hello(const std::string& routing_id, const std::string& name,
                      const std::string& instance, duration heartbeat, time_point now);
->>>>>>> main
 
   /// Announced heartbeats, and thereby may hold leases.
   static bool may_lease(const client& x) { return x.heartbeat > duration::zero(); }
 
-  /// Takes out those that missed three heartbeats and, if silent for an hour, those that announced
+  /// Takes out those that missed three heartbeats and, if silent for a minute, those that announced
   /// none. `is_busy` tells of a client with open requests, which count as heartbeats.
   template <class Predicate>
   std::vector<client> take_silent(time_point now, Predicate is_busy) {
@@ -80,7 +64,7 @@ public:
   size_t size() const { return clients_.size(); }
 
 private:
-  static constexpr duration silent_limit = std::chrono::hours{1};
+  static constexpr duration silent_limit = std::chrono::minutes{1};
 
   std::unordered_map<std::string, client> clients_; // By routing id.
 };

@@ -6,19 +6,19 @@
 
 namespace corral {
 
-void bridge::answer(ticket_id ticket, const message& x) {
+void bridge::answer(ticket_id ticket, message reply) {
   auto e = open_.take(ticket);
   if (!e)
     return; // Answered already.
   auto& c = e->context;
-  auto reply = x;
   reply.header.set("re", e->id);
   if (c.what->spec->id == op::exec && !c.origin.empty() && reply.header.flag("ok") == true)
     reply.header.set("origin", c.origin);
   latency_[c.what->spec->name].record(now() - c.arrived);
-  if (auto failed = x.header.object("error"))
+  if (auto failed = reply.header.object("error"))
     ++errors_[failed->text("code").value_or("")];
-  send(c.routing_id, c.from_req_socket, std::move(reply));
+  if (auto to = clients_.route_of(c.routing_id, e->client))
+    send(*to, c.from_req_socket, std::move(reply));
 }
 
 void bridge::event(ticket_id ticket, const message_ptr& x) {
@@ -26,17 +26,24 @@ void bridge::event(ticket_id ticket, const message_ptr& x) {
   if (!e)
     return;
   auto& c = e->context;
-  auto is_chunk = x->header.text("event") == "chunk";
+  auto is_chunk = c.what->spec->file && x->header.text("event") == "chunk";
+  auto is_credit = x->header.text("event") == "credit";
   if (c.from_req_socket) {
-    if (c.what->spec->file && is_chunk)
+    if (is_chunk || is_credit)
       abandon(ticket, error{errc::file_too_large,
-                            "a reply of that size goes to DEALER sockets only; ask for a range",
+                            "a transfer of that size needs a DEALER socket; ask for a range",
                             {}});
     return; // A REQ socket takes one message a request.
   }
-  auto copy = *x;
-  copy.header.set("re", e->id);
-  send(c.routing_id, false, std::move(copy), c.what->spec->file && is_chunk ? ticket : 0);
+  if (is_credit)
+    c.upload_credit += x->header.integer("bytes").value_or(0);
+  x->header.set("re", e->id);
+  for (auto& p : x->parts)
+    p.name.clear(); // An event's payload needs no description.
+  auto to = clients_.route_of(c.routing_id, e->client);
+  auto sent = to && send(*to, false, std::move(*x), is_chunk ? ticket : 0);
+  if (!sent && is_chunk) // The guest would wait for a credit that never comes.
+    abandon(ticket, error{errc::queue_full, "the client does not take its replies", {}});
 }
 
 void bridge::taken(ticket_id ticket, uint64_t bytes) {
@@ -48,19 +55,20 @@ void bridge::taken(ticket_id ticket, uint64_t bytes) {
     super::send(e->context.sandbox, credit_atom::value, ticket, bytes, int64_t{-1});
 }
 
-void bridge::send(const std::string& routing_id, bool delimiter, message x, uint64_t tag) {
+bool bridge::send(const std::string& routing_id, bool delimiter, message x, uint64_t tag) {
   auto client = clients_.find(routing_id);
   if (!client || client->forgotten)
-    return;
-  auto header = x.encode_header();
-  zmq_loop::outgoing out{routing_id,         delimiter,       std::move(header),
-                         x.encode_payload(), client->account, tag};
+    return false;
+  auto payload = x.encode_payload();
+  zmq_loop::outgoing out{routing_id,         delimiter,       std::move(x).encode_header(),
+                         std::move(payload), client->account, tag};
   auto under_way = client->account->queued.load();
   if (client->backlog.empty() && under_way <= settings_.replies.under_way)
-    return static_cast<void>(loop_.send(std::move(out)));
+    return loop_.send(std::move(out));
   client->backlog.push(std::move(out), under_way, now());
   backlogged_.insert(routing_id);
   go_on_sending(routing_id);
+  return !client->forgotten;
 }
 
 /// Gives libzmq what it has room for.

@@ -2,11 +2,10 @@
 #
 #   find_package(CAF 0.17.6 REQUIRED)
 #
-# Defines the targets CAF::core and CAF::io, and CAF_VERSION.
+# Defines the target CAF::core, and CAF_VERSION.
 
 find_path(CAF_INCLUDE_DIR NAMES caf/all.hpp)
 find_library(CAF_CORE_LIBRARY NAMES caf_core)
-find_library(CAF_IO_LIBRARY NAMES caf_io)
 
 set(CAF_VERSION "")
 if(CAF_INCLUDE_DIR AND EXISTS "${CAF_INCLUDE_DIR}/caf/config.hpp")
@@ -23,16 +22,13 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(
   CAF
-  REQUIRED_VARS CAF_CORE_LIBRARY CAF_IO_LIBRARY CAF_INCLUDE_DIR
+  REQUIRED_VARS CAF_CORE_LIBRARY CAF_INCLUDE_DIR
   VERSION_VAR CAF_VERSION)
-mark_as_advanced(CAF_INCLUDE_DIR CAF_CORE_LIBRARY CAF_IO_LIBRARY)
+mark_as_advanced(CAF_INCLUDE_DIR CAF_CORE_LIBRARY)
 
 if(CAF_FOUND AND NOT TARGET CAF::core)
   add_library(CAF::core SHARED IMPORTED)
   set_target_properties(
     CAF::core PROPERTIES IMPORTED_LOCATION "${CAF_CORE_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES
                                                                  "${CAF_INCLUDE_DIR}")
-  add_library(CAF::io SHARED IMPORTED)
-  set_target_properties(CAF::io PROPERTIES IMPORTED_LOCATION "${CAF_IO_LIBRARY}"
-                                           INTERFACE_LINK_LIBRARIES CAF::core)
 endif()

@@ -45,6 +45,8 @@ exec_service::settings settings_from(const fields& limits) {
     x.max_output_chars = static_cast<size_t>(*chars);
   if (auto ttl = limits.integer("result_ttl_ms"); ttl && *ttl > 0)
     x.keys.ttl = std::chrono::milliseconds{*ttl};
+  if (auto keys = limits.integer("keys"); keys && *keys > 0)
+    x.keys.keys = static_cast<size_t>(*keys);
   if (auto memory = limits.integer("result_memory"); memory && *memory >= 0)
     x.keys.memory = static_cast<size_t>(*memory);
   return x;

@@ -94,7 +94,7 @@ using sandbox_actor = caf::typed_actor<
     // INTERNAL: the timer with this epoch is due.
     caf::reacts_to<tick_atom, uint64_t>>;
 
-/// The handlers that a link has for the rest of the daemon; the broker adds those for its socket.
+/// The connection to a guest, as the rest of the daemon sees it.
 using link_actor = caf::typed_actor<
     // Sends a message; its header names it with `re`. A header that states `parts` itself announces
     // a payload that follows as `data`.

@@ -1,12 +1,12 @@
 #include "providers/namespace/owner_dirs.hpp"
 
 #include "os/files.hpp"
+#include "os/groups.hpp"
 #include "os/random.hpp"
 #include "providers/namespace/paths.hpp"
 #include "providers/namespace/tree_removal.hpp"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,8 +66,8 @@ os_result<owner_dirs> owner_dirs::open(const namespace_settings& settings, std::
   result.as_root_ = ::geteuid() == 0;
   result.data_gid_ = ::getegid();
   if (result.as_root_ && !settings.data_group.empty()) {
-    if (auto group = ::getgrnam(settings.data_group.c_str()))
-      result.data_gid_ = group->gr_gid;
+    if (auto group = group_id(settings.data_group))
+      result.data_gid_ = *group;
     else
       result.warnings_.push_back("there is no group '" + settings.data_group
                                  + "' (data_group): owners' files get our own group instead");

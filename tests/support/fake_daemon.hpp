@@ -91,7 +91,7 @@ public:
     settings.provider_kind = "fake";
     settings.capabilities.set("isolated", true);
     settings.limits.set("queue", 64);
-    settings.client_queue_bytes = 256 * 1024;
+    settings.replies = {256 * 1024, 4 * 256 * 1024, std::chrono::milliseconds{500}};
     settings.max_requests = 20;
   }
 
