@@ -14,8 +14,8 @@ namespace corral {
 
 namespace {
 
-constexpr size_t idle_read_bytes = 4 * 1024; // Between frames; inside one, what it still lacks.
-constexpr int reads_a_turn = 4;              // Then it is the turn of other links.
+constexpr size_t read_bytes = 16 * 1024; // Of a large payload the rest is read to its place.
+constexpr int reads_a_turn = 4;          // Then it is the turn of other links.
 constexpr size_t pieces_a_write = 16;
 
 } // namespace
@@ -88,22 +88,24 @@ void guest_link_state::ready(io_loop::readiness x) {
 
 /// False once the connection has ended or can't be trusted.
 bool guest_link_state::receive() {
+  std::array<char, read_bytes> buffer;
   for (int i = 0; i < reads_a_turn; ++i) {
-    auto wanted = std::max(protocol_->missing(), idle_read_bytes);
-    std::shared_ptr<char[]> buffer{new char[wanted]};
-    auto n = ::recv(guest_.fd.get(), buffer.get(), wanted, 0);
+    auto place = protocol_->space();
+    auto direct = !place.empty();
+    if (!direct)
+      place = buffer;
+    auto n = ::recv(guest_.fd.get(), place.data(), place.size(), 0);
     if (n < 0)
       return errno == EAGAIN || errno == EINTR;
     if (n == 0)
       return false;
     auto bytes = static_cast<size_t>(n);
-    // What is small is copied, so that a short message doesn't keep a long buffer.
-    std::string_view view{buffer.get(), bytes};
-    auto out = protocol_->receive(bytes < wanted / 2 ? blob::copy_of(view) : blob{buffer, view});
+    auto out = direct ? protocol_->received(bytes)
+                      : protocol_->receive(blob::copy_of({place.data(), bytes}));
     if (!out)
       return false;
     apply(std::move(*out));
-    if (bytes < wanted)
+    if (bytes < place.size() && !direct)
       return true; // That was all; asking again would only say so.
   }
   return true;

@@ -29,8 +29,17 @@ message credit_event(uint64_t re, uint64_t bytes) {
 } // namespace
 
 result<link_protocol::outcome> link_protocol::receive(blob bytes) {
-  outcome out;
   decoder_.feed(std::move(bytes));
+  return take_frames();
+}
+
+result<link_protocol::outcome> link_protocol::received(size_t bytes) {
+  decoder_.wrote(bytes);
+  return take_frames();
+}
+
+result<link_protocol::outcome> link_protocol::take_frames() {
+  outcome out;
   for (;;) {
     auto x = decoder_.next();
     if (!x)

@@ -45,6 +45,11 @@ public:
   /// The reply's bytes were taken further on: the guest may send as many more.
   outcome grant(uint64_t re, uint64_t bytes);
 
+  /// Where to read the rest of a large payload to, if one is under way; `received` then takes the
+  /// place of `receive`.
+  std::span<char> space() { return decoder_.space(); }
+  result<outcome> received(size_t bytes);
+
   /// How many bytes end the frame under way; 0 between frames.
   size_t missing() const { return decoder_.missing(); }
 
@@ -64,6 +69,7 @@ private:
     std::vector<message> after; // To be sent once this is.
   };
 
+  result<outcome> take_frames();
   result<void> take(frame x, outcome& out);
   result<void> take_hello(const fields& x, outcome& out);
   result<void> take_payload(uint64_t re, frame x, outcome& out);

@@ -1,10 +1,14 @@
 #include "messages/wire/frame.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace corral {
 
 namespace {
+
+constexpr size_t large_payload = 32 * 1024; // From here on, one copy less is worth a buffer.
 
 void put_u32(std::string& out, size_t x) {
   for (int shift = 24; shift >= 0; shift -= 8)
@@ -42,6 +46,8 @@ void frame_decoder::feed(blob bytes) {
 result<std::optional<frame>> frame_decoder::next() {
   if (fault_)
     return tl::unexpected{*fault_};
+  if (large_)
+    return finish_large();
   if (!lengths_) {
     if (buffered_ < frame_prefix_bytes)
       return std::nullopt;
@@ -53,13 +59,54 @@ result<std::optional<frame>> frame_decoder::next() {
     return fail("a header of " + std::to_string(header_size) + " bytes");
   if (payload_size > max_frame_payload)
     return fail("a payload of " + std::to_string(payload_size) + " bytes");
-  if (buffered_ < size_t{header_size} + payload_size)
+  if (buffered_ < size_t{header_size} + payload_size) {
+    if (payload_size < large_payload || buffered_ < header_size)
+      return std::nullopt;
+    auto header = fields::parse(gather(header_size).view());
+    if (!header)
+      return fail("the header is " + header.error());
+    header_ = std::move(*header);
+    begin_large();
     return std::nullopt;
+  }
   lengths_.reset();
   auto header = fields::parse(gather(header_size).view());
   if (!header)
     return fail("the header is " + header.error());
   return frame{std::move(*header), gather(payload_size)};
+}
+
+/// Moves what has come of the payload to where the rest will be read.
+void frame_decoder::begin_large() {
+  large_.reset(new char[lengths_->second]);
+  filled_ = 0;
+  for (auto& x : pieces_) {
+    std::memcpy(large_.get() + filled_, x.data(), x.size());
+    filled_ += x.size();
+  }
+  pieces_.clear();
+  buffered_ = 0;
+}
+
+result<std::optional<frame>> frame_decoder::finish_large() {
+  size_t size = lengths_->second;
+  auto taken = gather(std::min(size - filled_, buffered_));
+  if (!taken.empty())
+    std::memcpy(large_.get() + filled_, taken.data(), taken.size());
+  filled_ += taken.size();
+  if (filled_ < size)
+    return std::nullopt;
+  std::string_view bytes{large_.get(), size};
+  frame whole{std::move(*header_), blob{std::exchange(large_, nullptr), bytes}};
+  header_.reset();
+  lengths_.reset();
+  return whole;
+}
+
+std::span<char> frame_decoder::space() {
+  if (!large_ || fault_)
+    return {};
+  return {large_.get() + filled_, lengths_->second - filled_};
 }
 
 tl::unexpected<error> frame_decoder::fail(std::string text) {
@@ -72,6 +119,8 @@ tl::unexpected<error> frame_decoder::fail(std::string text) {
 size_t frame_decoder::missing() const {
   if (!lengths_)
     return 0;
+  if (large_)
+    return lengths_->second - filled_ - std::min(buffered_, lengths_->second - filled_);
   auto whole = size_t{lengths_->first} + lengths_->second;
   return whole > buffered_ ? whole - buffered_ : 0;
 }

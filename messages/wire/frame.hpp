@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace corral {
@@ -37,14 +39,24 @@ public:
   /// reader should wait for.
   size_t missing() const;
 
+  /// Where the rest of a large payload belongs: reading there and telling with `wrote` saves
+  /// copying it. Empty while no such payload is under way.
+  std::span<char> space();
+  void wrote(size_t count) { filled_ += count; }
+
 private:
   blob gather(size_t count);
+  result<std::optional<frame>> finish_large();
+  void begin_large();
 
   tl::unexpected<error> fail(std::string text);
 
   std::deque<blob> pieces_;
   size_t buffered_ = 0;
   std::optional<std::pair<uint32_t, uint32_t>> lengths_; // Header and payload, once known.
+  std::shared_ptr<char[]> large_; // A payload that came in part, at its final place.
+  size_t filled_ = 0;             // Of `large_`.
+  std::optional<fields> header_;  // Of that payload.
   std::optional<error> fault_;
 };
 
