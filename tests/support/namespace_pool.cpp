@@ -1,6 +1,7 @@
 #include "tests/support/namespace_pool.hpp"
 
 #include "os/files.hpp"
+#include "os/random.hpp"
 
 #include <doctest/doctest.h>
 #include <poll.h>
@@ -72,6 +73,11 @@ std::unique_ptr<namespace_backend> namespace_pool::open(namespace_settings setti
   if (!backend)
     throw std::runtime_error{backend.error().message};
   return std::move(*backend);
+}
+
+const std::string& this_user() {
+  static const std::string name = "user-" + random_hex(4);
+  return name;
 }
 
 sandbox_spec spec_of(const std::string& thread, const std::string& user) {

@@ -48,7 +48,10 @@ private:
   temp_dir directory_;
 };
 
+/// A user of this run alone: what is looked for by id is then not another run's.
+const std::string& this_user();
+
 /// A named owner's sandbox.
-sandbox_spec spec_of(const std::string& thread, const std::string& user = "default");
+sandbox_spec spec_of(const std::string& thread, const std::string& user = this_user());
 
 } // namespace corral::test

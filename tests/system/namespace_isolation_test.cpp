@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(fixture, "another thread's files can't be reached") {
   sandbox one{*backend, "t1"};
   sandbox two{*backend, "t2"};
   one.run("echo secret > file");
-  auto theirs = pool.path() / "data/users/default/threads/t1/user-data/workspace/file";
+  auto theirs = pool.path() / "data/users" / this_user() / "threads/t1/user-data/workspace/file";
   REQUIRE(fs::exists(theirs));
   CHECK(two.run("cat " + theirs.native()).status != 0);
   CHECK(two.run("ls /mnt/user-data/workspace").output == "");
@@ -144,7 +144,7 @@ TEST_CASE_FIXTURE(fixture, "the system, the guest and the uploads are read-only"
 TEST_CASE_FIXTURE(fixture, "what commands write belongs to the owner and its data group") {
   sandbox x{*backend};
   x.run("echo text > /mnt/user-data/outputs/report; mkdir /mnt/user-data/outputs/dir");
-  auto tree = pool.path() / "data/users/default/threads/t1/user-data";
+  auto tree = pool.path() / "data/users" / this_user() / "threads/t1/user-data";
   struct stat file {
   }, tree_stat{};
   REQUIRE(::stat((tree / "outputs/report").c_str(), &file) == 0);

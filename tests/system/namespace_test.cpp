@@ -47,7 +47,7 @@ TEST_CASE("a sandbox runs commands in its workspace until it is destroyed") {
   namespace_pool pool;
   auto backend = pool.open();
   auto made = create(*backend, spec_of("t1"));
-  CHECK(made.who == owner{"default", "t1"});
+  CHECK(made.who == owner{this_user(), "t1"});
   CHECK(made.secret.size() == 32);
   CHECK(backend->healthy(made.id));
   {
@@ -66,14 +66,15 @@ TEST_CASE("a sandbox runs commands in its workspace until it is destroyed") {
 TEST_CASE("an owner's files stay when its sandbox goes, until they are purged") {
   namespace_pool pool;
   auto backend = pool.open();
-  auto spec = spec_of("t1", "alice");
-  auto workspace = pool.path() / "data/users/alice/threads/t1/user-data/workspace";
+  auto spec = spec_of("t1", this_user() + "-alice");
+  auto workspace =
+      pool.path() / "data/users" / (this_user() + "-alice") / "threads/t1/user-data/workspace";
   guest_driver{create(*backend, spec)}.run("echo mine > file");
   REQUIRE(backend->destroy(spec.id, false));
   CHECK(read_small_file(workspace / "file").value_or("") == "mine\n");
   CHECK(guest_driver{create(*backend, spec)}.run("cat file").output == "mine\n");
   REQUIRE(backend->destroy(spec.id, true));
-  CHECK_FALSE(fs::exists(pool.path() / "data/users/alice/threads/t1"));
+  CHECK_FALSE(fs::exists(pool.path() / "data/users" / (this_user() + "-alice") / "threads/t1"));
   CHECK(fs::is_empty(pool.path() / "data/trash"));
 }
 
