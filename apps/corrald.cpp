@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
-  auto sources = corral::system_sources(file.empty() ? std::nullopt : std::optional{file}, overrides);
+  auto sources =
+      corral::system_sources(file.empty() ? std::nullopt : std::optional{file}, overrides);
   auto config = corral::load_config(sources);
   if (!config) {
     std::cerr << corral::to_string(config.error()) << '\n';

@@ -9,8 +9,9 @@
 namespace corral {
 
 /// Serves until SIGTERM or SIGINT, then drains: queued requests are refused, running ones get
-/// `drain_timeout` (none after a second signal), every sandbox is destroyed. Returns the process's exit
-/// status, or why it could not start and what to change. Signals must be blocked in the caller.
+/// `drain_timeout` (none after a second signal), every sandbox is destroyed. Returns the process's
+/// exit status, or why it could not start and what to change. Signals must be blocked in the
+/// caller.
 tl::expected<int, std::string> run_daemon(const config& x);
 
 } // namespace corral
