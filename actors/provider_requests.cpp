@@ -52,8 +52,8 @@ caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
             row.set("queue", u.waiting).set("usage", usage).set("session", u.session);
             promise.deliver(share(row));
           },
-          [promise](const caf::error&) mutable {
-            promise.deliver(share(fields{}.set("found", false)));
+          [promise, row](const caf::error&) mutable { // It has just ended.
+            promise.deliver(share(row.set("state", "ending")));
           });
   return promise;
 }
