@@ -159,7 +159,7 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.boot = random_hex(8);
   s.max_requests = x.queue;
   s.replies.under_way = x.client_queue_bytes;
-  s.replies.waiting = 16 * x.client_queue_bytes;
+  s.replies.waiting = 64 * x.client_queue_bytes;
   s.transfer_max_bytes = static_cast<int64_t>(x.transfer_max_bytes);
   return s;
 }

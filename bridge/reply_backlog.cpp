@@ -35,7 +35,8 @@ std::optional<zmq_loop::outgoing> reply_backlog::take(const limits& x, uint64_t 
 
 bool reply_backlog::hopeless(const limits& x, uint64_t under_way, time_point now) {
   look(under_way, now);
-  return !empty() && (bytes_ > x.waiting || now - moved_ >= x.patience);
+  auto patience = bytes_ > x.waiting / 4 ? x.patience / 10 : x.patience;
+  return !empty() && (bytes_ > x.waiting || now - moved_ >= patience);
 }
 
 std::deque<zmq_loop::outgoing> reply_backlog::take_all() {

@@ -17,9 +17,10 @@ public:
   using duration = std::chrono::steady_clock::duration;
 
   struct limits {
-    uint64_t under_way = 8 * 1024 * 1024;         ///< Bytes that libzmq is given at a time.
-    uint64_t waiting = 128 * 1024 * 1024;         ///< Bytes that may wait beside them.
-    duration patience = std::chrono::seconds{10}; ///< For a client that takes nothing meanwhile.
+    uint64_t under_way = 8 * 1024 * 1024; ///< Bytes that libzmq is given at a time.
+    uint64_t waiting = 512 * 1024 * 1024; ///< Bytes that may wait beside them.
+    /// For a client that takes nothing meanwhile; a tenth, where a quarter of `waiting` waits.
+    duration patience = std::chrono::seconds{10};
   };
 
   void push(zmq_loop::outgoing x, uint64_t under_way, time_point now);

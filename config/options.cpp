@@ -123,8 +123,9 @@ std::vector<option> daemon_rows() {
       row("transfer_max_bytes", at(&C::transfer_max_bytes), size(64 * kib, 1 * tib),
           "The largest file that can be read or written by one request."),
       row("client_queue_bytes", at(&C::client_queue_bytes), size(64 * kib, 16 * gib),
-          "Replies to one client that are under way at a time. A client for which 16 times as much "
-          "waits, or that takes none for 10 s while some wait, is dropped."),
+          "Replies to one client that are under way at a time. A client that takes none for 10 s "
+          "while more wait (1 s if 16 times as much does), or for which 64 times as much waits, is "
+          "dropped."),
   };
 }
 

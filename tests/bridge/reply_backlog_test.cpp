@@ -79,6 +79,14 @@ TEST_SUITE("reply backlog") {
     CHECK_FALSE(hopeless(53));
   }
 
+  TEST_CASE_FIXTURE(fixture, "where much waits there is less patience") {
+    push(std::string(251, 'x'));
+    now += 999ms;
+    CHECK_FALSE(hopeless());
+    now += 1ms;
+    CHECK(hopeless());
+  }
+
   TEST_CASE_FIXTURE(fixture, "too much to keep is given up at once") {
     push(std::string(1000, 'x'));
     CHECK_FALSE(hopeless());
