@@ -1,6 +1,7 @@
 // Whatever goes wrong, the old content is there and nothing else is.
 
 #include "fixture.hpp"
+#include "tests/support/skip.hpp"
 
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -131,7 +132,9 @@ TEST_CASE_FIXTURE(sandbox,
 }
 
 TEST_CASE_FIXTURE(sandbox, "as root: a full file system is no_space and leaves the old content"
-                               * doctest::skip(!small_file_system("64k"))) {
+                               * doctest::skip(corral::test::skip_unless(
+                                   static_cast<bool>(small_file_system("64k")), "a full disk",
+                                   "only root can mount a small file system"))) {
   // Some pages for content beside what a test puts there.
   auto root = std::make_shared<unique_fd>(small_file_system("256k"));
   settings.mounts.push_back({"/mnt/small", "", true, root});

@@ -1,4 +1,5 @@
 #include "fixture.hpp"
+#include "tests/support/skip.hpp"
 
 #include "os/child_process.hpp"
 
@@ -140,7 +141,8 @@ TEST_CASE_FIXTURE(sandbox, "without O_TMPFILE a temporary name is used and goes 
 
 TEST_CASE_FIXTURE(sandbox,
                   "as root: a set-group-id directory gives its group, and a file keeps its bits"
-                      * doctest::skip(!is_root())) {
+                      * doctest::skip(corral::test::skip_unless(is_root(), "files of other owners",
+                                                                "only root can give files away"))) {
   fs::create_directory(at("shared"));
   REQUIRE(::chown(at("shared").c_str(), 0, 4242) == 0);
   REQUIRE(::chmod(at("shared").c_str(), 02770) == 0);
@@ -156,8 +158,10 @@ TEST_CASE_FIXTURE(sandbox,
   CHECK((status_of(at("a")).st_mode & 07777) == 02755);
 }
 
-TEST_CASE_FIXTURE(sandbox, "as root: a file of another owner is written in place"
-                               * doctest::skip(!is_root())) {
+TEST_CASE_FIXTURE(sandbox,
+                  "as root: a file of another owner is written in place"
+                      * doctest::skip(corral::test::skip_unless(is_root(), "files of other owners",
+                                                                "only root can give files away"))) {
   put("a", "old, and longer than the new");
   REQUIRE(::chown(at("a").c_str(), 4242, 4242) == 0);
   auto before = status_of(at("a"));

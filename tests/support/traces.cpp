@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <sstream>
 
 namespace corral::test {
@@ -65,12 +64,6 @@ size_t children_of_ours() {
   for (pid_t child = 0; in >> child;)
     ++n;
   return n;
-}
-
-bool skip_unless(bool possible, const char* test, const char* why) {
-  if (!possible)
-    std::printf("skipped: %s: %s\n", test, why);
-  return !possible;
 }
 
 bool has_cgroup(const char* controller) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/support/namespace_pool.hpp"
+#include "tests/support/skip.hpp"
 
 #include <filesystem>
 #include <string>
@@ -19,9 +20,6 @@ size_t open_descriptors();
 
 /// The number of this process' children, zombies included.
 size_t children_of_ours();
-
-/// For doctest::skip: true, after saying why, if a test can't run here.
-bool skip_unless(bool possible, const char* test, const char* why);
 
 /// True if limits of this cgroup controller can be enforced here.
 bool has_cgroup(const char* controller);
