@@ -102,7 +102,7 @@ result<void> link_protocol::take_payload(uint64_t re, frame x, outcome& out) {
     out.bytes.push_back(blob::take(encode_credit(static_cast<int64_t>(re), size)));
     return {};
   }
-  downloads_.erase(i);
+  end_download(re);
   if (*whole)
     finish(std::move(**whole), re, out);
   return {};
@@ -114,6 +114,12 @@ void link_protocol::finish(message reply, uint64_t re, outcome& out) {
     uploads_.erase(re);
   }
   out.messages.push_back(std::move(reply));
+}
+
+void link_protocol::end_download(uint64_t re) {
+  downloads_.erase(re);
+  if (downloads_.empty())
+    decoder_.release_buffers();
 }
 
 result<void> link_protocol::begin_chunks(uint64_t re, frame x, outcome& out) {
@@ -146,7 +152,7 @@ result<void> link_protocol::take_chunk(uint64_t re, chunk_stream& stream, frame 
   last.header = failed ? x.header : stream.header.merge(x.header);
   last.header.erase("parts").erase("more");
   finish(std::move(last), re, out);
-  downloads_.erase(re);
+  end_download(re);
   return {};
 }
 

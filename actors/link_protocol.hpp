@@ -77,6 +77,7 @@ private:
   result<void> take_chunk(uint64_t re, chunk_stream& stream, frame x, outcome& out);
   void take_credit(uint64_t re, uint64_t bytes, outcome& out);
   void finish(message reply, uint64_t re, outcome& out);
+  void end_download(uint64_t re);
   void start(message x, outcome& out);
   void pump(uint64_t re, outcome& out);
 

@@ -37,17 +37,31 @@ void taken_from_libzmq(void*) {}
 
 } // namespace
 
-/// What libzmq has freed since the loop last looked. Outlives the loop, as messages may.
-struct zmq_loop::freed_list {
+/// What other threads have told the loop, and how they wake it. Outlives the loop, as messages may.
+struct zmq_loop::mailbox {
+  std::atomic<bool> pending = false;  // Something waits for `on_wake`.
+  std::atomic<bool> sleeping = false; // A wake-up must write to `wake_fd`.
+  unique_fd wake_fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex;
-  std::vector<std::pair<uint64_t, uint64_t>> items;
-  unique_fd wake_fd;
+  std::vector<std::pair<uint64_t, uint64_t>> freed; // By libzmq, since the loop last looked.
 
-  void add(uint64_t tag, uint64_t bytes) {
-    std::lock_guard guard{mutex};
-    items.emplace_back(tag, bytes);
+  void wake() {
+    pending = true;
+    if (sleeping.exchange(false)) // If not, the loop looks at `pending` before it sleeps.
+      ring();
+  }
+
+  void ring() {
     uint64_t one = 1;
     [[maybe_unused]] auto n = ::write(wake_fd.get(), &one, sizeof one);
+  }
+
+  void add_freed(uint64_t tag, uint64_t bytes) {
+    {
+      std::lock_guard guard{mutex};
+      freed.emplace_back(tag, bytes);
+    }
+    wake();
   }
 };
 
@@ -56,36 +70,34 @@ struct zmq_loop::lent {
   blob payload;
   account_ptr charge;
   uint64_t tag;
-  std::shared_ptr<freed_list> freed;
+  std::shared_ptr<mailbox> told;
 };
 
 zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
-    : router_{context, zmq::socket_type::router}, wake_fd_{::eventfd(0,
-                                                                     EFD_CLOEXEC | EFD_NONBLOCK)},
-      epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)}, freed_{std::make_shared<freed_list>()} {
-  freed_->wake_fd = unique_fd{::fcntl(wake_fd_.get(), F_DUPFD_CLOEXEC, 3)};
+    : router_{context, zmq::socket_type::router}, epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)},
+      mailbox_{std::make_shared<mailbox>()} {
   router_.set(zmq::sockopt::router_mandatory, true);
   router_.set(zmq::sockopt::sndhwm, 0);    // The bridge counts bytes itself; a ROUTER would drop.
   router_.set(zmq::sockopt::linger, 1000); // For the last replies of a shutdown.
   router_.set(zmq::sockopt::maxmsgsize, x.max_message_bytes);
   router_.bind(x.endpoint);
   add(router_.get(zmq::sockopt::fd), zmq_id);
-  add(wake_fd_.get(), wake_id);
+  add(mailbox_->wake_fd.get(), wake_id);
 }
 
 zmq_loop::~zmq_loop() = default;
 
 void zmq_loop::run(const callbacks& on) {
   while (!stopped_) {
-    if (pending_.exchange(false)) {
+    if (mailbox_->pending.exchange(false)) {
       on.on_wake();
       tell_freed(on);
     }
-    auto busy = receive_some(on) || pending_;
+    auto busy = receive_some(on) || mailbox_->pending;
     // From here on a wake-up writes to the descriptor; one that came before is seen by the check.
-    sleeping_ = !busy;
-    wait(!busy && !pending_ && !stopped_);
-    sleeping_ = false;
+    mailbox_->sleeping = !busy;
+    wait(!busy && !mailbox_->pending && !stopped_);
+    mailbox_->sleeping = false;
   }
 }
 
@@ -101,8 +113,8 @@ void zmq_loop::wait(bool may_sleep) {
   for (int i = 0; i < count; ++i) {
     if (ready[i].data.u64 == wake_id) {
       uint64_t n = 0;
-      [[maybe_unused]] auto got = ::read(wake_fd_.get(), &n, sizeof n);
-      pending_ = true;
+      [[maybe_unused]] auto got = ::read(mailbox_->wake_fd.get(), &n, sizeof n);
+      mailbox_->pending = true;
     } else if (auto x = watches_.find(ready[i].data.u64); x != watches_.end()) {
       auto call = x->second.ready;
       auto is = ready[i].events;
@@ -157,7 +169,7 @@ bool zmq_loop::receive_some(const callbacks& on) {
         frames.push_back(std::move(x));
     }
     on.on_message(id.to_string(), std::move(frames));
-    if (pending_)
+    if (mailbox_->pending)
       return true;
   }
   return true;
@@ -168,7 +180,7 @@ zmq::message_t zmq_loop::lend(blob bytes, const account_ptr& charge, uint64_t ta
   if (charge)
     charge->queued += size;
   auto data = const_cast<char*>(bytes.data());
-  auto hint = new lent{std::move(bytes), charge, tag, freed_};
+  auto hint = new lent{std::move(bytes), charge, tag, mailbox_};
   given_to_libzmq(hint);
   return {data, size, &zmq_loop::release, hint};
 }
@@ -198,31 +210,26 @@ void zmq_loop::release(void*, void* hint) {
   if (x->charge)
     x->charge->queued -= bytes;
   if (x->tag != 0 || (x->charge && x->charge->awaited))
-    x->freed->add(x->tag, bytes);
+    x->told->add_freed(x->tag, bytes);
 }
 
 void zmq_loop::tell_freed(const callbacks& on) {
   std::vector<std::pair<uint64_t, uint64_t>> items;
   {
-    std::lock_guard guard{freed_->mutex};
-    items.swap(freed_->items);
+    std::lock_guard guard{mailbox_->mutex};
+    items.swap(mailbox_->freed);
   }
   for (auto& [tag, bytes] : items)
     on.on_freed(tag, bytes);
 }
 
 void zmq_loop::wake() {
-  pending_ = true;
-  if (!sleeping_.exchange(false))
-    return; // It looks at `pending_` before it sleeps.
-  uint64_t one = 1;
-  [[maybe_unused]] auto n = ::write(wake_fd_.get(), &one, sizeof one);
+  mailbox_->wake();
 }
 
 void zmq_loop::stop() {
   stopped_ = true;
-  uint64_t one = 1;
-  [[maybe_unused]] auto n = ::write(wake_fd_.get(), &one, sizeof one);
+  mailbox_->ring();
 }
 
 } // namespace corral

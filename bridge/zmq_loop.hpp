@@ -74,7 +74,7 @@ public:
   void stop();
 
 private:
-  struct freed_list;
+  struct mailbox;
   struct lent;
 
   static void release(void* data, void* hint);
@@ -84,21 +84,18 @@ private:
   void wait(bool may_sleep);
   void add(int fd, watch_id id);
 
-  zmq::socket_t router_;
-  unique_fd wake_fd_;
   struct watched {
     int fd;
     bool wants_writable = false;
     std::shared_ptr<callback> ready; // Shared: it may unwatch itself while it is called.
   };
 
+  zmq::socket_t router_;
   unique_fd epoll_fd_;
   std::unordered_map<watch_id, watched> watches_;
-  watch_id last_watch_ = 1;            // 0 and 1 are ZeroMQ's descriptor and the wake-up's.
-  std::atomic<bool> pending_ = false;  // Something waits for `on_wake`.
-  std::atomic<bool> sleeping_ = false; // A wake-up must write to `wake_fd_`.
+  watch_id last_watch_ = 1; // 0 and 1 are ZeroMQ's descriptor and the wake-up's.
   std::atomic<bool> stopped_ = false;
-  std::shared_ptr<freed_list> freed_;
+  std::shared_ptr<mailbox> mailbox_;
 };
 
 } // namespace corral

@@ -4,9 +4,11 @@
 #include "guest/files/readable_file.hpp"
 #include "guest/files/sha256.hpp"
 #include "guest/files/utf8.hpp"
+#include "guest/files/worker_pool.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <semaphore>
 
 namespace corral::guest {
 
@@ -58,7 +60,7 @@ private:
 
 /// Reads exactly the bytes of a range, in pieces.
 template <class Take>
-result<void> for_each_piece(const file_call& call, const readable_file& file, byte_range range,
+result<void> for_each_piece(const file_call& call, readable_file& file, byte_range range,
                             size_t size, Take&& take) {
   while (range.begin < range.end) {
     if (auto checked = call.check(); !checked)
@@ -74,6 +76,38 @@ result<void> for_each_piece(const file_call& call, const readable_file& file, by
   }
   return {};
 }
+
+/// The checksum of a transfer, computed on a thread beside it if it is large: hashing takes a core
+/// longer than reading and sending together.
+class transfer_sum {
+public:
+  explicit transfer_sum(uint64_t total) {
+    if (total > large_piece_bytes)
+      thread_.emplace(1, std::chrono::seconds{1});
+  }
+
+  void update(const blob& piece) {
+    if (!thread_)
+      return sum_.update(piece.view());
+    room_.acquire();
+    auto hash = [this, piece] {
+      sum_.update(piece.view());
+      room_.release();
+    };
+    if (!thread_->submit("", hash))
+      hash();
+  }
+
+  std::string hex() {
+    thread_.reset(); // Has done all by then.
+    return sum_.hex();
+  }
+
+private:
+  sha256 sum_;
+  std::counting_semaphore<> room_{4}; // Pieces that wait, so that they don't fill the memory.
+  std::optional<worker_pool> thread_;
+};
 
 /// Finds the lines `first` to `last`, counted from 1, endings included.
 class line_finder {
@@ -104,7 +138,7 @@ private:
   uint64_t begin_ = 0;
 };
 
-result<byte_range> range_to_read(const file_call& call, const readable_file& file) {
+result<byte_range> range_to_read(const file_call& call, readable_file& file) {
   constexpr auto no_limit = std::numeric_limits<int64_t>::max() - 1;
   auto first = std::max<int64_t>(call.integer("start_line", 1), 1);
   auto last = std::min(call.integer("end_line", no_limit), no_limit);
@@ -172,9 +206,9 @@ result<void> download_file(file_call& call) {
     return too_large(call, range.size(), call.settings.transfer_max_bytes,
                      "ask for a range with offset and length");
   content_sender sender{call, file->size(), range.size()};
-  sha256 sum;
+  transfer_sum sum{range.size()};
   auto sent = for_each_piece(call, *file, range, large_piece_bytes, [&](blob piece, bool) {
-    sum.update(piece.view());
+    sum.update(piece);
     return sender.send(std::move(piece));
   });
   if (sent)

@@ -56,10 +56,10 @@ result<void> readable_file::read_unsized() {
   return {};
 }
 
-result<blob> readable_file::read_at(uint64_t offset, size_t count) const {
+result<blob> readable_file::read_at(uint64_t offset, size_t count) {
   if (!content_.empty())
     return content_.slice(offset, count);
-  auto buffer = std::make_shared_for_overwrite<char[]>(count);
+  auto buffer = buffers_.take(count);
   for (;;) {
     auto n = ::pread(fd_.get(), buffer.get(), count, static_cast<off_t>(offset));
     if (n >= 0)

@@ -2,6 +2,7 @@
 
 #include "guest/files/path_resolver.hpp"
 #include "messages/wire/blob.hpp"
+#include "messages/wire/buffer_pool.hpp"
 #include "messages/wire/error.hpp"
 
 namespace corral::guest {
@@ -21,7 +22,7 @@ public:
   uint64_t size() const { return size_; }
 
   /// At most `count` bytes; empty only at the end of the file as it is now.
-  result<blob> read_at(uint64_t offset, size_t count) const;
+  result<blob> read_at(uint64_t offset, size_t count);
 
 private:
   static result<readable_file> open_at(const place& at, const std::string& path);
@@ -31,6 +32,7 @@ private:
   unique_fd fd_;
   uint64_t size_ = 0;
   blob content_; // Of a file without a size.
+  buffer_pool buffers_;
 };
 
 } // namespace corral::guest

@@ -78,7 +78,7 @@ result<std::optional<frame>> frame_decoder::next() {
 
 /// Moves what has come of the payload to where the rest will be read.
 void frame_decoder::begin_large() {
-  large_.reset(new char[lengths_->second]);
+  large_ = buffers_.take(lengths_->second);
   filled_ = 0;
   for (auto& x : pieces_) {
     std::memcpy(large_.get() + filled_, x.data(), x.size());

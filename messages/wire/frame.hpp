@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "messages/wire/buffer_pool.hpp"
 #include "messages/wire/message.hpp"
 
 #include <cstdint>
@@ -44,6 +45,9 @@ public:
   std::span<char> space();
   void wrote(size_t count) { filled_ += count; }
 
+  /// Ends a transfer: the buffers of earlier large payloads aren't kept for further ones.
+  void release_buffers() { buffers_ = {}; }
+
 private:
   blob gather(size_t count);
   result<std::optional<frame>> finish_large();
@@ -54,6 +58,7 @@ private:
   std::deque<blob> pieces_;
   size_t buffered_ = 0;
   std::optional<std::pair<uint32_t, uint32_t>> lengths_; // Header and payload, once known.
+  buffer_pool buffers_;
   std::shared_ptr<char[]> large_; // A payload that came in part, at its final place.
   size_t filled_ = 0;             // Of `large_`.
   std::optional<fields> header_;  // Of that payload.

@@ -1,0 +1,45 @@
+#include "messages/wire/buffer_pool.hpp"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace corral {
+
+struct buffer_pool::state {
+  std::mutex mutex;
+  size_t bytes = 0; // Of each in `unused`.
+  std::vector<std::unique_ptr<char[]>> unused;
+
+  std::unique_ptr<char[]> find(size_t wanted) {
+    std::lock_guard lock{mutex};
+    if (wanted > bytes) {
+      unused.clear();
+      bytes = wanted;
+    }
+    if (unused.empty())
+      return std::make_unique_for_overwrite<char[]>(bytes);
+    auto found = std::move(unused.back());
+    unused.pop_back();
+    return found;
+  }
+};
+
+std::shared_ptr<char[]> buffer_pool::take(size_t bytes) {
+  if (!state_)
+    state_ = std::make_shared<state>();
+  auto buffer = state_->find(bytes);
+  auto size = state_->bytes;
+  auto give_back = [pool = std::weak_ptr{state_}, size](char* x) {
+    std::unique_ptr<char[]> mine{x};
+    auto home = pool.lock();
+    if (!home)
+      return;
+    std::lock_guard lock{home->mutex};
+    if (home->bytes == size)
+      home->unused.push_back(std::move(mine));
+  };
+  return {buffer.release(), std::move(give_back)};
+}
+
+} // namespace corral
