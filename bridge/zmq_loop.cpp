@@ -18,6 +18,7 @@ namespace corral {
 namespace {
 
 constexpr int messages_a_turn = 64;
+constexpr int wakes_a_turn = 16;
 constexpr size_t max_frames = 8;
 constexpr io_loop::watch_id zmq_id = 0;
 constexpr io_loop::watch_id wake_id = 1;
@@ -89,7 +90,8 @@ zmq_loop::~zmq_loop() = default;
 
 void zmq_loop::run(const callbacks& on) {
   while (!stopped_) {
-    if (mailbox_->pending.exchange(false)) {
+    // What was told mostly leads to more of it on this thread: that needs no look at the sockets.
+    for (int i = 0; i < wakes_a_turn && mailbox_->pending.exchange(false); ++i) {
       on.on_wake();
       tell_freed(on);
     }
@@ -110,6 +112,7 @@ void zmq_loop::wait(bool may_sleep) {
     return;
   std::array<epoll_event, 64> ready;
   auto count = ::epoll_wait(epoll_fd_.get(), ready.data(), ready.size(), may_sleep ? -1 : 0);
+  mailbox_->sleeping = false; // What the calls below tell the loop, it sees by itself.
   for (int i = 0; i < count; ++i) {
     if (ready[i].data.u64 == wake_id) {
       uint64_t n = 0;
