@@ -47,7 +47,12 @@ os_result<void> control_dir::create() {
   command_.reset(::open(paths_.command.c_str(), create_flags, 0600));
   if (!command_)
     return last_os_error("create", paths_.command);
+  command_identity_ = file_identity::of(command_);
   return {};
+}
+
+bool control_dir::in_place() const {
+  return command_identity_ && file_identity::of(paths_.command) == command_identity_;
 }
 
 os_result<void> control_dir::write_command(std::string_view text) {
@@ -132,12 +137,9 @@ bool start_mark::was_opened() const {
 bool start_mark::is_set() const {
   if (was_opened())
     return true;
-  struct stat ours {
-  }, there{};
-  if (::lstat(path_.c_str(), &there) != 0)
-    return false; // A first line that ran would have made it.
-  return ::fstat(reader_.get(), &ours) != 0 || ours.st_ino != there.st_ino
-         || ours.st_dev != there.st_dev;
+  // Started, the command would have made it anew.
+  auto there = file_identity::of(path_);
+  return there && there != file_identity::of(reader_);
 }
 
 } // namespace corral::guest

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "guest/script_text.hpp"
-#include "os/error.hpp"
-#include "os/unique_fd.hpp"
+#include "os/files.hpp"
 
 #include <optional>
 #include <string>
@@ -20,6 +19,9 @@ public:
   /// Makes the directory and the files that stay the same; what is there already is overwritten.
   os_result<void> create();
 
+  /// False if agent code has put something else where the command is read from, or nothing.
+  bool in_place() const;
+
   os_result<void> write_command(std::string_view text);
   os_result<void> write_scope(std::string_view enter, std::string_view leave);
   /// Empties the files of a command's scope, which may hold secrets.
@@ -33,10 +35,11 @@ public:
 private:
   control_paths paths_;
   unique_fd command_; // Kept open: one system call less for every command.
+  std::optional<file_identity> command_identity_;
   bool scope_written_ = false;
 };
 
-/// Tells whether the command's own first line has run, which no output or exit code proves: opening
+/// Tells whether the command was begun, which no output or exit code proves: opening
 /// a FIFO for writing leaves a trace at its reader.
 class start_mark {
 public:

@@ -55,6 +55,7 @@ os_result<void> output_pipes::open(stream& s, char kind) {
   s.reader.reset(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!s.reader)
     return last_os_error("open FIFO", path);
+  s.identity = file_identity::of(s.reader);
   return {};
 }
 
@@ -132,11 +133,8 @@ bool output_pipes::read_once(output_stream which, const handler& on_output) {
 }
 
 bool output_pipes::in_place(output_stream which) const {
-  struct stat ours {
-  }, there{};
-  return ::fstat(streams_[index(which)].reader.get(), &ours) == 0
-         && ::lstat(paths_.fifo(kind(which), number_).c_str(), &there) == 0
-         && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+  auto& ours = streams_[index(which)].identity;
+  return ours && file_identity::of(paths_.fifo(kind(which), number_)) == ours;
 }
 
 void output_pipes::stop_listening() {

@@ -2,11 +2,12 @@
 
 #include "guest/event_loop.hpp"
 #include "guest/script_text.hpp"
-#include "os/error.hpp"
+#include "os/files.hpp"
 
 #include <array>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -67,6 +68,7 @@ private:
     unique_fd own_writer; // Keeps the end of a writer from waking us while the command runs.
     event_loop::watch watch;
     bool ended = false;
+    std::optional<file_identity> identity;
   };
 
   os_result<void> open(stream& s, char kind);

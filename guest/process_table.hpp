@@ -1,5 +1,7 @@
 #pragma once
 
+#include "os/unique_fd.hpp"
+
 #include <sys/types.h>
 
 #include <cstdint>
@@ -63,7 +65,14 @@ bool ignores_interrupt(pid_t pid);
 /// The current moment as the kernel stamps new processes.
 uint64_t current_start_time();
 
-/// The pid given out last; it stays the same while nothing is started. Nothing if /proc lacks it.
-std::optional<pid_t> last_pid();
+/// Tells which pid was given out last: it stays the same while nothing is started.
+class pid_counter {
+public:
+  /// Nothing if /proc lacks it.
+  std::optional<pid_t> last();
+
+private:
+  unique_fd loadavg_; // Kept open: this is asked after every command.
+};
 
 } // namespace corral::guest

@@ -185,7 +185,7 @@ void shell_session::tidy_up() {
 }
 
 void shell_session::note_activity() {
-  auto pid = last_pid();
+  auto pid = pids_.last();
   forked_ = !pid || pid != last_pid_;
   last_pid_ = pid;
   last_end_ = current_start_time();

@@ -149,6 +149,7 @@ private:
   bool forked_ = true;    ///< Processes may have been started by the previous command.
   uint64_t last_end_ = 0; ///< When that one ended, as process start times count.
   std::optional<pid_t> last_pid_;
+  pid_counter pids_;
   event_loop::timer dump_timer_;
 };
 

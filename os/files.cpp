@@ -85,6 +85,18 @@ os_result<void> make_directory(const std::filesystem::path& path, mode_t mode, u
   return {};
 }
 
+std::optional<file_identity> file_identity::of(const unique_fd& fd) {
+  struct stat x {};
+  return ::fstat(fd.get(), &x) == 0 ? std::optional{file_identity{x.st_dev, x.st_ino}}
+                                    : std::nullopt;
+}
+
+std::optional<file_identity> file_identity::of(const std::string& path) {
+  struct stat x {};
+  return ::lstat(path.c_str(), &x) == 0 ? std::optional{file_identity{x.st_dev, x.st_ino}}
+                                        : std::nullopt;
+}
+
 os_result<uint64_t> process_start_time(pid_t pid) {
   auto path = "/proc/" + std::to_string(pid) + "/stat";
   auto text = read_small_file(path);

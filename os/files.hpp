@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,19 @@ os_result<void> write_all(const unique_fd& fd, std::string_view data);
 /// leave the owner alone.
 os_result<void> make_directory(const std::filesystem::path& path, mode_t mode, uid_t uid = -1,
                                gid_t gid = -1);
+
+/// What a name leads to, whatever becomes of the name.
+struct file_identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  /// Nothing if the descriptor is closed.
+  static std::optional<file_identity> of(const unique_fd& fd);
+  /// Of the name itself, should it be a link; nothing if there is none.
+  static std::optional<file_identity> of(const std::string& path);
+
+  friend bool operator==(const file_identity&, const file_identity&) = default;
+};
 
 /// The start time of a process in clock ticks since boot; with the pid it names one process for
 /// good. ESRCH if there is none.

@@ -40,6 +40,10 @@ TEST_SUITE("shell session: what a command can be") {
     CHECK(run("if then fi").code() == 2);
     CHECK(has(run("echo \"unbalanced").err, "unexpected EOF"));
     CHECK(has(run("cat <<EOF\nunterminated").err, "here-document"));
+    CHECK(has(run("fi").err, "line 1: "));
+    run("false");
+    CHECK(has(run("echo a\nfi").err, "line 2: "));
+    CHECK(has(run_in({.directory = "/"}, "echo a\n\nfi").err, "line 3: "));
   }
 
   TEST_CASE_FIXTURE(session_fixture, "here-documents arrive as written") {
@@ -209,11 +213,22 @@ TEST_SUITE("shell session: options, traps and functions of the agent") {
     CHECK(run("echo ok").out == "ok\n");
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "a function that takes the place of `.` costs a new shell") {
+  TEST_CASE_FIXTURE(session_fixture, "functions of our own words keep no command from running") {
     run("function . { :; }");
+    CHECK(run("echo ok").out == "ok\n");
+    CHECK(run_in({.variables = {{"S", "1"}}}, "function . { :; }; echo $S").out == "1\n");
+    CHECK(run("echo [$S]").out == "[]\n");
+    run("function builtin { :; }");
     auto& r = run("echo ok");
     CHECK(r.out == "ok\n");
     CHECK_FALSE(r.timed_out);
+  }
+
+  TEST_CASE_FIXTURE(session_fixture, "a shell that can't read files any more says so") {
+    run("enable -n .");
+    auto& r = run("echo ok");
+    CHECK(r.code() != 0);
+    CHECK(has(r.err, "builtin"));
   }
 
   TEST_CASE_FIXTURE(session_fixture, "the session's interrupt trap and kill -INT $$ are survived") {

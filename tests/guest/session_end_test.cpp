@@ -110,6 +110,17 @@ TEST_SUITE("shell session: the shell's end") {
     CHECK_FALSE(r.timed_out);
   }
 
+  TEST_CASE_FIXTURE(session_fixture, "the shell survives the loss of the file it reads from") {
+    run("D8=8; exec 9>" + work() + "/kept");
+    run("rm " + control() + "/cmd");
+    CHECK(run("echo $D8; echo more >&9; cat kept").out == "8\nmore\n");
+    run("rm -rf " + control());
+    auto& r = run("echo $D8; false");
+    CHECK(r.out == "8\n");
+    CHECK(r.code() == 1);
+    CHECK_FALSE(r.died());
+  }
+
   TEST_CASE_FIXTURE(session_fixture,
                     "a FIFO that agent code replaced or holds is replaced in turn") {
     auto d = control();
