@@ -64,8 +64,13 @@ spdlog::level::level_enum level_of(log_level x) {
 spdlog::level::level_enum level_of(std::string_view event) {
   static constexpr std::string_view unusual[] = {"lost",  "failed",           "destroy_failed",
                                                  "burst", "client forgotten", "exception"};
-  auto is_unusual = std::find(std::begin(unusual), std::end(unusual), event) != std::end(unusual);
-  return is_unusual ? spdlog::level::warn : spdlog::level::info;
+  static constexpr std::string_view of_each_request[] = {"acquired", "released"};
+  auto is_one_of = [&](auto& list) {
+    return std::find(std::begin(list), std::end(list), event) != std::end(list);
+  };
+  if (is_one_of(of_each_request))
+    return spdlog::level::debug;
+  return is_one_of(unusual) ? spdlog::level::warn : spdlog::level::info;
 }
 
 } // namespace
@@ -83,9 +88,12 @@ void start_log(log_level level, log_format format) {
 }
 
 void log_event(std::string_view event, const fields& about) {
+  auto level = level_of(event);
+  if (!spdlog::should_log(level))
+    return;
   if (writes_json) {
     auto line = about;
-    spdlog::log(level_of(event), "{}", line.set("event", event).dump());
+    spdlog::log(level, "{}", line.set("event", event).dump());
     return;
   }
   std::string line{event};
@@ -96,7 +104,7 @@ void log_event(std::string_view event, const fields& about) {
       line.append(" ").append(name).append("=").append(value ? printable(*value)
                                                              : std::to_string(*number));
   }
-  spdlog::log(level_of(event), "{}", line);
+  spdlog::log(level, "{}", line);
 }
 
 } // namespace corral

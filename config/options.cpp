@@ -109,7 +109,7 @@ std::vector<option> daemon_rows() {
                              {"info", log_level::info},
                              {"warn", log_level::warn},
                              {"error", log_level::error}}),
-          "The least that is logged."),
+          "The least that is logged. debug adds every acquire and release."),
       row("log_format", at(&C::log_format),
           choice<log_format>({{"text", log_format::text}, {"json", log_format::json}}),
           "For people, or one JSON object a line."),

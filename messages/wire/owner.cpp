@@ -1,3 +1,6 @@
+// The low-level calls are deprecated, but the others look the algorithm up by name each time.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
 #include "messages/wire/owner.hpp"
 
 #include "os/random.hpp"
@@ -12,7 +15,10 @@ std::string sandbox_id_of(const owner& x) {
   static constexpr char digits[] = "0123456789abcdef";
   auto text = x.user == "default" ? x.thread : x.user + ":" + x.thread;
   unsigned char hash[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash);
+  SHA256_CTX sum;
+  SHA256_Init(&sum);
+  SHA256_Update(&sum, text.data(), text.size());
+  SHA256_Final(hash, &sum);
   std::string result;
   for (int i = 0; i < 8; ++i) {
     result += digits[hash[i] >> 4];
