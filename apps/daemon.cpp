@@ -154,7 +154,8 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.capabilities.set("thread_data_mounted", traits.thread_data_mounted);
   s.limits.set("header", fields::max_bytes).set("payload", max_payload_bytes);
   s.limits.set("transfer", x.transfer_max_bytes).set("queue", pool.sandbox_queue);
-  s.limits.set("timeout_ms", pool.exec_timeout.count()).set("max_timeout_ms", max_timeout_ms);
+  s.limits.set("timeout", max_timeout_ms).set("timeout_ms", pool.exec_timeout.count());
+  s.limits.set("heartbeat_ms", max_heartbeat_ms);
   s.version = CORRAL_VERSION;
   s.boot = random_hex(8);
   s.max_requests = x.queue;

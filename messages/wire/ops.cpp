@@ -23,7 +23,7 @@ constexpr field_spec all_entries{"all", boolean};
 
 constexpr field_spec hello_fields[] = {{"client", text, false, 1, 128},
                                        {"instance", text, false, 1, 128},
-                                       {"heartbeat_ms", integer, false, 0, 3'600'000}};
+                                       {"heartbeat_ms", integer, false, 0, max_heartbeat_ms}};
 constexpr field_spec acquire_fields[] = {{"thread", name, false, 0, 0, true},
                                          {"user", name},
                                          {"pool", name},

@@ -108,6 +108,7 @@ result<request> check_request(message x);
 
 constexpr size_t max_request_id = 128;
 constexpr int64_t max_timeout_ms = 24 * 3600 * 1000;
+constexpr int64_t max_heartbeat_ms = 3600 * 1000;
 constexpr int64_t default_exec_timeout_ms = 600'000;
 constexpr int64_t default_file_timeout_ms = 60'000;
 

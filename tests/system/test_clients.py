@@ -23,6 +23,7 @@ def test_hello_tells_what_a_client_needs_to_know(client):
     assert info.server.startswith("corral/") and info.pools == ("default",)
     assert info.limits["header"] == 65536 and info.limits["payload"] == 16 << 20
     assert info.limits["transfer"] == 100 << 20 and info.limits["queue"] == 64
+    assert info.limits["timeout"] == 86_400_000 and info.limits["heartbeat_ms"] == 3_600_000
     assert client.ping()["boot"] == info.boot
 
 
