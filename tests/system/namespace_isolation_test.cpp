@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <sstream>
 #include <stdexcept>
 
 using namespace corral;
@@ -47,6 +50,24 @@ struct fixture {
   namespace_pool pool;
   std::unique_ptr<namespace_backend> backend = pool.open();
 };
+
+/// Copies what a program needs besides itself: nothing unless it was built with a sanitizer.
+void copy_libraries(const fs::path& program, const fs::path& rootfs) {
+  std::unique_ptr<FILE, int (*)(FILE*)> ldd{::popen(("ldd " + program.native()).c_str(), "r"),
+                                            &::pclose};
+  REQUIRE(ldd);
+  std::string text;
+  for (int c; (c = std::fgetc(ldd.get())) != EOF;)
+    text += static_cast<char>(c);
+  std::istringstream words{text};
+  for (std::string word; words >> word;) {
+    if (word.front() != '/')
+      continue;
+    auto to = rootfs / fs::path{word}.relative_path();
+    fs::create_directories(to.parent_path());
+    fs::copy_file(word, to, fs::copy_options::skip_existing);
+  }
+}
 
 } // namespace
 
@@ -243,6 +264,8 @@ TEST_CASE_FIXTURE(fixture, "a root file system of its own is used as it is") {
   REQUIRE(put(rootfs / "etc/release", "mine\n"));
   auto settings = pool.settings();
   settings.rootfs = rootfs;
+  copy_libraries(settings.guest, rootfs);
+  copy_libraries(settings.probe, rootfs);
   auto backend = pool.open(settings);
   auto probed = backend->probe();
   CHECK_MESSAGE(probed, (probed ? std::string{} : probed.error().message));
