@@ -38,7 +38,7 @@ os_result<void> control_dir::create() {
   for (auto& [path, text] :
        std::array{std::pair{paths_.code, code_text()}, std::pair{paths_.abort, abort_text(paths_)},
                   std::pair{paths_.dump, dump_text(paths_)}, std::pair{paths_.enter, std::string{}},
-                  std::pair{paths_.leave, std::string{}}}) {
+                  std::pair{paths_.leave, std::string{}}, std::pair{paths_.saved, std::string{}}}) {
     clear(path);
     if (auto written = write_file(path, text); !written)
       return written;
@@ -47,12 +47,7 @@ os_result<void> control_dir::create() {
   command_.reset(::open(paths_.command.c_str(), create_flags, 0600));
   if (!command_)
     return last_os_error("create", paths_.command);
-  command_identity_ = file_identity::of(command_);
   return {};
-}
-
-bool control_dir::in_place() const {
-  return command_identity_ && file_identity::of(paths_.command) == command_identity_;
 }
 
 os_result<void> control_dir::write_command(std::string_view text) {
@@ -87,6 +82,8 @@ void control_dir::clear_scope() {
 }
 
 std::optional<std::string> control_dir::adopt_dump() {
+  for (auto* path : {&paths_.fresh, &paths_.where})
+    ::chmod(path->c_str(), 0600); // Made under the session's umask.
   unique_fd fd{::open(paths_.fresh.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
   std::array<char, dump_end.size()> end;
   auto size = fd ? ::lseek(fd.get(), 0, SEEK_END) : -1;
@@ -110,19 +107,29 @@ void control_dir::forget_state() {
 }
 
 os_result<void> start_mark::arm() {
-  if (reader_ && !was_opened())
+  if (reader_ && !was_opened() && in_place())
     return {};
   reader_.reset(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat found {};
   if (reader_ && ::fstat(reader_.get(), &found) == 0 && S_ISFIFO(found.st_mode) && !was_opened())
     return {};
-  ::unlink(path_.c_str());
+  clear(path_);
   if (::mkfifo(path_.c_str(), 0600) != 0)
     return last_os_error("make FIFO", path_);
   reader_.reset(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!reader_)
     return last_os_error("open FIFO", path_);
   return {};
+}
+
+void start_mark::discard() {
+  reader_.reset();
+  clear(path_);
+}
+
+bool start_mark::in_place() const {
+  auto there = file_identity::of(path_);
+  return there && there == file_identity::of(reader_);
 }
 
 bool start_mark::was_opened() const {
@@ -138,8 +145,7 @@ bool start_mark::is_set() const {
   if (was_opened())
     return true;
   // Started, the command would have made it anew.
-  auto there = file_identity::of(path_);
-  return there && there != file_identity::of(reader_);
+  return file_identity::of(path_) && !in_place();
 }
 
 } // namespace corral::guest

@@ -19,9 +19,6 @@ public:
   /// Makes the directory and the files that stay the same; what is there already is overwritten.
   os_result<void> create();
 
-  /// False if agent code has put something else where the command is read from, or nothing.
-  bool in_place() const;
-
   os_result<void> write_command(std::string_view text);
   os_result<void> write_scope(std::string_view enter, std::string_view leave);
   /// Empties the files of a command's scope, which may hold secrets.
@@ -35,11 +32,10 @@ public:
 private:
   control_paths paths_;
   unique_fd command_; // Kept open: one system call less for every command.
-  std::optional<file_identity> command_identity_;
   bool scope_written_ = false;
 };
 
-/// Tells whether the command was begun, which no output or exit code proves: opening
+/// Tells whether the command's own first line has run, which no output or exit code proves: opening
 /// a FIFO for writing leaves a trace at its reader.
 class start_mark {
 public:
@@ -47,12 +43,16 @@ public:
 
   /// Makes it ready for the next command.
   os_result<void> arm();
+  /// The next `arm` makes it anew.
+  void discard();
   const unique_fd& reader() const { return reader_; }
 
   /// True if the command has started, or if the mark was tampered with, so that it may have.
   bool is_set() const;
 
 private:
+  /// False if agent code has put something else where it was.
+  bool in_place() const;
   /// Some process has it open for writing, or had since `arm`.
   bool was_opened() const;
 

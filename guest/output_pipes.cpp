@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
 
 namespace corral::guest {
 
@@ -48,7 +49,8 @@ os_result<void> output_pipes::prepare() {
 
 os_result<void> output_pipes::open(stream& s, char kind) {
   auto path = paths_.fifo(kind, number_);
-  ::unlink(path.c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored); // Agent code can have put anything there.
   if (::mkfifo(path.c_str(), 0600) != 0)
     return last_os_error("make FIFO", path);
   s = stream{};

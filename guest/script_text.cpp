@@ -58,7 +58,7 @@ bool is_blank(std::string_view script) {
 }
 
 std::string code_text() {
-  return "return $1\n";
+  return "return \"$1\"\n";
 }
 
 // With extdebug, a DEBUG trap that returns 2 makes the shell return from the sourced file: no
@@ -71,7 +71,7 @@ std::string abort_text(const control_paths& p) {
 }
 
 std::string dump_text(const control_paths& p) {
-  return "if [[ -s " + quote(p.leave) + " ]]; then \\builtin . " + quote(p.leave)
+  return "if [[ -s " + quote(p.leave) + " ]]; then \\. " + quote(p.leave)
          + " 0; fi\n\\builtin printf %s \"${PWD-}\" 2>/dev/null >|" + quote(p.where)
          + "\n{ \\builtin umask -p; \\builtin declare -p; \\builtin declare -f; \\builtin declare "
            "-Fx; \\builtin alias -p; \\builtin trap -p; \\builtin shopt -p; \\builtin set +o; "
@@ -85,7 +85,7 @@ std::string enter_text(const control_paths& p, const command_scope& scope) {
     return "";
   auto names = names_of(scope);
   auto give_up = "{ \\builtin printf 'return " + std::to_string(scope_failure) + "\\n' >|"
-                 + quote(p.leave) + "; \\builtin . " + quote(p.saved) + "; return "
+                 + quote(p.leave) + "; \\. " + quote(p.saved) + "; return "
                  + std::to_string(scope_failure) + "; }\n";
   auto text = "\\builtin declare -p" + names + (scope.directory ? " OLDPWD" : "") + " >|"
               + quote(p.saved) + " 2>/dev/null\n";
@@ -109,11 +109,19 @@ std::string leave_text(const control_paths& p, const command_scope& scope,
     text += "\\builtin unset -v" + names_of(scope) + " || \\builtin kill -KILL $$\n";
   if (scope.directory)
     text += "\\builtin cd -- " + quote(session_directory) + " 2>/dev/null\n";
-  return text + "\\builtin . " + quote(p.saved) + "\nreturn $1\n";
+  return text + "\\. " + quote(p.saved) + "\nreturn \"$1\"\n";
 }
 
-std::string command_text(std::string_view script) {
-  std::string text = "{ ";
+std::string command_text(const control_paths& p, std::string_view script, int last_code,
+                         bool scoped) {
+  std::string text;
+  if (scoped)
+    text = "\\. " + quote(p.enter) + " || return\n";
+  text += "9>|" + quote(p.mark) + " || return 1";
+  // `&&` because what `code` ends with is no failure to a trap on ERR.
+  if (last_code != 0)
+    text += "; \\. " + quote(p.code) + " " + std::to_string(last_code) + " && :";
+  text += "\n{ ";
   text.append(is_blank(script) ? ":" : script);
   return text + "\n\n}\n";
 }
@@ -131,24 +139,15 @@ std::string first_line(const control_paths& p, bool restore,
   return text + "\n";
 }
 
-std::string run_line(const control_paths& p, const command_start& x) {
-  std::string text = "{ ";
-  if (x.scoped)
-    text += "\\builtin . " + quote(p.enter) + " && ";
-  text += "9>|" + quote(p.mark) + " && ";
-  // `||` because what `code` ends with is no failure to a trap on ERR.
-  auto run = "\\builtin . " + quote(p.command) + "; }";
-  if (x.last_code != 0)
-    run =
-        "{ \\builtin . " + quote(p.code) + " " + std::to_string(x.last_code) + " || " + run + "; }";
-  auto input = x.with_input ? p.fifo('i', x.fifos) : "/dev/null";
-  return text + run + " <" + quote(input) + " >|" + quote(p.fifo('o', x.fifos)) + " 2>|"
-         + quote(p.fifo('e', x.fifos)) + "\n";
+std::string run_line(const control_paths& p, unsigned fifos, bool with_input) {
+  auto input = with_input ? p.fifo('i', fifos) : "/dev/null";
+  return "\\. " + quote(p.command) + " <" + quote(input) + " >|" + quote(p.fifo('o', fifos))
+         + " 2>|" + quote(p.fifo('e', fifos)) + "\n";
 }
 
 std::string status_line(const control_paths& p, std::string_view nonce, bool scoped) {
   // One line with what leaves the scope: an interrupt discards both or neither.
-  return (scoped ? "\\builtin . " + quote(p.leave) + " \"$?\"; " : "") + print_status(nonce);
+  return (scoped ? "\\. " + quote(p.leave) + " \"$?\"; " : "") + print_status(nonce);
 }
 
 std::string rescue_line(const control_paths& p, std::string_view nonce, bool scoped) {
@@ -164,7 +163,7 @@ std::string recover_line(const control_paths& p) {
 }
 
 std::string dump_line(const control_paths& p) {
-  return "\\builtin . " + quote(p.dump) + " </dev/null\n";
+  return "\\. " + quote(p.dump) + " </dev/null\n";
 }
 
 } // namespace corral::guest

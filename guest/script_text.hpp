@@ -29,7 +29,7 @@ struct control_paths {
   std::string fresh;   ///< The state as last written, perhaps not wholly.
   std::string state;   ///< The last whole state.
   std::string where;   ///< The directory that goes with `fresh`.
-  std::string mark;    ///< A FIFO that is opened right before the command.
+  std::string mark;    ///< A FIFO that the command's first line opens.
 
   std::string fifo(char kind, unsigned number) const;
 };
@@ -62,22 +62,15 @@ std::string enter_text(const control_paths& paths, const command_scope& scope);
 std::string leave_text(const control_paths& paths, const command_scope& scope,
                        std::string_view session_directory);
 
-/// The command file. It is parsed as a whole before any of it runs; its lines are the script's.
-std::string command_text(std::string_view script);
+/// The command file. It is parsed as a whole before any of it runs, after its first line has opened
+/// the mark; `last_code` becomes its `$?`.
+std::string command_text(const control_paths& paths, std::string_view script, int last_code,
+                         bool scoped);
 
 // Lines for the control pipe.
 std::string first_line(const control_paths& paths, bool restore,
                        const std::optional<std::string>& directory);
-
-struct command_start {
-  unsigned fifos = 0;
-  bool with_input = false;
-  int last_code = 0; ///< The command's `$?` at its start.
-  bool scoped = false;
-};
-
-/// Opens the mark right before the command file is read.
-std::string run_line(const control_paths& paths, const command_start& x);
+std::string run_line(const control_paths& paths, unsigned fifos, bool with_input);
 std::string status_line(const control_paths& paths, std::string_view nonce, bool scoped);
 /// The same after clearing away what may have kept the first from being printed.
 std::string rescue_line(const control_paths& paths, std::string_view nonce, bool scoped);

@@ -22,9 +22,8 @@ void shell_session::attempt() {
   run_->nonce = random_hex(8);
   parser_.expect(run_->nonce);
   used_ = unsaved_ = true;
-  host_.send(
-      run_line(host_.paths(), {pipes_.number(), input_.is_open(), last_code_, run_->scoped()})
-      + status_line(host_.paths(), run_->nonce, run_->scoped()));
+  host_.send(run_line(host_.paths(), pipes_.number(), input_.is_open())
+             + status_line(host_.paths(), run_->nonce, run_->scoped()));
   run_->step = loop_.after(settle_after, [this] { settle_in(); });
 }
 
@@ -49,9 +48,6 @@ bool shell_session::prepare() {
 
 os_result<void> shell_session::write_files() {
   auto& files = host_.files();
-  if (!files.in_place())
-    if (auto made = files.create(); !made)
-      return made;
   if (auto made = pipes_.prepare(); !made)
     return made;
   if (auto made = mark_.arm(); !made)
@@ -65,7 +61,8 @@ os_result<void> shell_session::write_files() {
         !written)
       return written;
   }
-  return files.write_command(command_text(run_->command.script));
+  return files.write_command(
+      command_text(host_.paths(), run_->command.script, last_code_, run_->scoped()));
 }
 
 os_result<void> shell_session::open_input() {
@@ -106,6 +103,7 @@ void shell_session::retry() {
   run_->idle_probes = 0;
   host_.drop();
   pipes_.discard();
+  mark_.discard();
   if (run_->attempts + 1 == most_attempts)
     host_.files().forget_state();
   replace_shell();

@@ -110,15 +110,28 @@ TEST_SUITE("shell session: the shell's end") {
     CHECK_FALSE(r.timed_out);
   }
 
-  TEST_CASE_FIXTURE(session_fixture, "the shell survives the loss of the file it reads from") {
-    run("D8=8; exec 9>" + work() + "/kept");
-    run("rm " + control() + "/cmd");
-    CHECK(run("echo $D8; echo more >&9; cat kept").out == "8\nmore\n");
-    run("rm -rf " + control());
-    auto& r = run("echo $D8; false");
-    CHECK(r.out == "8\n");
-    CHECK(r.code() == 1);
-    CHECK_FALSE(r.died());
+  TEST_CASE_FIXTURE(session_fixture, "no damage to the control directory outlasts one command") {
+    auto d = control();
+    for (auto damage : {"chmod 000 mark", "rm mark; mkdir mark", "rm mark; mkfifo mark",
+                        "rm mark; ln -s /dev/null mark", "chmod 000 cmd", "rm cmd; mkdir cmd",
+                        "rm -r o* e*; mkdir o1 o2 o3 e1 e2 e3", "chmod 000 rc; false"}) {
+      CAPTURE(damage);
+      // In the background, after this command has ended and everything is ready for the next one.
+      auto marker = work() + "/damaged";
+      run("( while [ ! -e go ]; do sleep 0.01; done; cd " + d + "; " + damage + "; touch " + marker
+          + " ) >/dev/null 2>&1 & sleep 0.05; touch go; false");
+      REQUIRE(wait([&] { return std::filesystem::exists(marker); }));
+      run("true", 5s);
+      CHECK(run("rm -f go damaged; echo ok", 5s).out == "ok\n");
+    }
+  }
+
+  TEST_CASE_FIXTURE(session_fixture, "few descriptors keep a command from running, not a session") {
+    for (auto limit : {6, 10, 12}) {
+      CAPTURE(limit);
+      run("ulimit -Sn " + std::to_string(limit));
+      CHECK(run("ulimit -Sn 512; echo ok").out == "ok\n");
+    }
   }
 
   TEST_CASE_FIXTURE(session_fixture,
