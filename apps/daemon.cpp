@@ -11,9 +11,14 @@
 #include "os/file_lock.hpp"
 #include "os/files.hpp"
 #include "os/groups.hpp"
+#include "os/installed_program.hpp"
 #include "os/random.hpp"
 #include "providers/namespace/backend.hpp"
 
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
@@ -28,15 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using failed = tl::unexpected<std::string>;
-
-/// Where the build or the package has put a program that belongs to this one.
-fs::path program(std::string_view name) {
-  auto here = fs::read_symlink("/proc/self/exe").parent_path();
-  for (auto place : {here, here / "../lib/corral", here / "../guest", here / "../providers"})
-    if (fs::exists(place / name))
-      return fs::weakly_canonical(place / name);
-  return here / name;
-}
 
 /// The group that may use the socket; -1, which changes nothing, where that is the daemon's own.
 gid_t ipc_group_of(const config& x) {
@@ -92,9 +88,9 @@ namespace_settings settings_of(const config& x, const pool_config& pool) {
   auto& l = pool.limits;
   s.limits = {l.memory, l.pids,     l.cpus,      l.file_size, l.open_files,
               l.core,   l.tmp_size, l.home_size, l.shm_size,  s.limits.run_size};
-  s.guest = program("corral-guest");
-  s.launch = program("corral-launch");
-  s.probe = program("corral-probe");
+  s.guest = installed_program("corral-guest");
+  s.launch = installed_program("corral-launch");
+  s.probe = installed_program("corral-probe");
   s.orphan_timeout = std::chrono::duration_cast<std::chrono::seconds>(pool.guest.orphan_timeout);
   s.report = [](std::string_view text) { spdlog::warn("{}", text); };
   return s;

@@ -13,8 +13,8 @@ class capture {
 public:
   static constexpr size_t default_window = 512 * 1024; ///< Bytes kept at each end.
 
-  explicit capture(size_t head = default_window, size_t tail = default_window)
-      : head_limit_{head}, tail_limit_{tail} {}
+  capture() = default;
+  capture(size_t head, size_t tail) : head_limit_{head}, tail_limit_{tail} {}
 
   void append(std::string_view bytes);
 
@@ -27,8 +27,8 @@ public:
 private:
   void append_tail(std::string_view bytes);
 
-  size_t head_limit_;
-  size_t tail_limit_;
+  size_t head_limit_ = default_window;
+  size_t tail_limit_ = default_window;
   uint64_t total_ = 0;
   std::string head_;
   std::string tail_;      // A ring once it is full.

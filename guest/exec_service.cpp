@@ -74,7 +74,7 @@ void exec_service::exec(int64_t re, const message& request) {
 }
 
 void exec_service::start(shell_command command, waiter first, std::string key, bool stream) {
-  run_.emplace();
+  run_ = execution{};
   run_->key = std::move(key);
   run_->timeout = command.timeout;
   run_->input_open = command.input_open;

@@ -37,7 +37,7 @@ result<void> shell_session::start() {
 
 void shell_session::run(shell_command command, output_handler on_output,
                         outcome_handler on_outcome) {
-  run_.emplace();
+  run_ = running{};
   run_->command = std::move(command);
   run_->on_output = std::move(on_output);
   run_->on_outcome = std::move(on_outcome);

@@ -3,6 +3,7 @@
 #include "apps/cli/daemon_client.hpp"
 #include "apps/cli/doctor.hpp"
 #include "os/files.hpp"
+#include "os/installed_program.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,16 +13,6 @@ namespace corral::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Where a program is that belongs to this one; empty if nowhere. The places are corrald's.
-fs::path find_program(std::string_view name) {
-  std::error_code ignored;
-  auto here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (auto& place : {here, here / "../lib/corral", here / "../guest", here / "../providers"})
-    if (::access((place / name).c_str(), X_OK) == 0)
-      return fs::weakly_canonical(place / name, ignored);
-  return {};
-}
 
 /// The directory itself, or the closest one above it that is there.
 fs::path existing_part(fs::path path) {
@@ -74,8 +65,8 @@ finding check_uid_range(const uid_range& range) {
 findings check_installation() {
   findings result;
   for (auto name : {"corrald", "corral-guest", "corral-launch", "corral-probe"}) {
-    auto path = find_program(name);
-    if (path.empty())
+    auto path = installed_program(name);
+    if (::access(path.c_str(), X_OK) != 0)
       result.push_back({name, verdict::fail, "not found beside this program",
                         "build or install Corral as a whole"});
     else

@@ -16,7 +16,8 @@ namespace_backend::~namespace_backend() {
 }
 
 result<std::unique_ptr<namespace_backend>> namespace_backend::open(namespace_settings settings) {
-  return jail::sandbox_maker::open(std::move(settings)).map([](auto&& maker) {
+  using maker_ptr = std::unique_ptr<jail::sandbox_maker>;
+  return jail::sandbox_maker::open(std::move(settings)).map([](maker_ptr&& maker) {
     return std::unique_ptr<namespace_backend>{new namespace_backend{std::move(maker)}};
   });
 }

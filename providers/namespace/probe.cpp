@@ -59,7 +59,7 @@ std::vector<std::string> probe_command(const namespace_settings& s, const fs::pa
   };
   for (auto fd : {0, 1, 2, secret, uploads})
     add("--fd", std::to_string(fd));
-  for (auto path : {canary, s.state_dir, s.data_dir, s.run_dir / "links"})
+  for (auto& path : {canary, s.state_dir, s.data_dir, s.run_dir / "links"})
     add("--hidden", path);
   for (auto path : {"/mnt/user-data/workspace", "/mnt/user-data/outputs", "/mnt/acp-workspace"})
     add("--host-directory", path);
