@@ -19,6 +19,7 @@ namespace {
 
 constexpr int messages_a_turn = 64;
 constexpr int wakes_a_turn = 16;
+constexpr size_t busy_turns_a_look = 4; // At the other descriptors.
 constexpr size_t max_frames = 8;
 constexpr io_loop::watch_id zmq_id = 0;
 constexpr io_loop::watch_id wake_id = 1;
@@ -89,13 +90,15 @@ zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
 zmq_loop::~zmq_loop() = default;
 
 void zmq_loop::run(const callbacks& on) {
-  while (!stopped_) {
+  for (size_t turn = 0; !stopped_; ++turn) {
     // What was told mostly leads to more of it on this thread: that needs no look at the sockets.
     for (int i = 0; i < wakes_a_turn && mailbox_->pending.exchange(false); ++i) {
       on.on_wake();
       tell_freed(on);
     }
     auto busy = receive_some(on) || mailbox_->pending;
+    if (busy && turn % busy_turns_a_look != 0)
+      continue;
     // From here on a wake-up writes to the descriptor; one that came before is seen by the check.
     mailbox_->sleeping = !busy;
     wait(!busy && !mailbox_->pending && !stopped_);
@@ -104,10 +107,9 @@ void zmq_loop::run(const callbacks& on) {
 }
 
 /// Tells of ready descriptors, having slept until there are some if it may. ZeroMQ's descriptor
-/// tells of changes only, so what it has already is asked for first.
+/// tells of changes only: it may sleep once the socket had nothing to give and nothing was sent
+/// since, for sending can take such a change.
 void zmq_loop::wait(bool may_sleep) {
-  if (may_sleep && (router_.get(zmq::sockopt::events) & ZMQ_POLLIN))
-    may_sleep = false;
   if (!may_sleep && watches_.empty())
     return;
   std::array<epoll_event, 64> ready;
