@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,13 +72,17 @@ public:
   friend bool operator==(const fields& a, const fields& b) { return a.dump() == b.dump(); }
 
 private:
-  explicit fields(nlohmann::json&& value);
-  const nlohmann::json* find(std::string_view name) const;
-  nlohmann::json& slot(std::string_view name);
+  struct value;
+  struct object_value;
+  class reader;
+
+  explicit fields(object_value&& members);
+  const value* find(std::string_view name) const;
+  value& slot(std::string_view name);
   fields& set_flag(std::string_view name, bool value);
   fields& set_integer(std::string_view name, int64_t value);
 
-  std::unique_ptr<nlohmann::json> value_; // Null while there are no fields.
+  std::unique_ptr<object_value> members_; // Null while there are no fields.
 };
 
 } // namespace corral
