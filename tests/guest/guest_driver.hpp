@@ -2,14 +2,17 @@
 
 #pragma once
 
+#include "guest/process_table.hpp"
 #include "messages/wire/frame.hpp"
 #include "os/child_process.hpp"
+#include "os/files.hpp"
 #include "os/socket.hpp"
 #include "os/temp_dir.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -54,6 +57,16 @@ public:
     options.descriptors = {{read.get(), 5}};
     program_.emplace(std::move(*child_process::spawn(options)));
     accept();
+  }
+
+  guest_driver(const guest_driver&) = delete;
+  guest_driver& operator=(const guest_driver&) = delete;
+
+  /// A shell that sees its guest's end still writes to the directory, which must go.
+  ~guest_driver() {
+    program_.reset();
+    while (kill_the_rest())
+      ::poll(nullptr, 0, 1);
   }
 
   std::string work() const { return dir_.path() / "work"; }
@@ -171,6 +184,21 @@ private:
   }
 
   fields receive() { return take_frame().header; }
+
+  /// True if there was any: what the guest started has its HOME.
+  bool kill_the_rest() const {
+    auto mine = "HOME=" + work() + '\0';
+    auto found = false;
+    auto table = process_table::read();
+    for (auto& [pid, x] : table.all()) {
+      auto environment = read_small_file("/proc/" + std::to_string(pid) + "/environ");
+      if (x.state == 'Z' || !environment || environment->find(mine) == std::string::npos)
+        continue;
+      ::kill(pid, SIGKILL);
+      found = true;
+    }
+    return found;
+  }
 
   temp_dir dir_;
   unique_fd listener_;
