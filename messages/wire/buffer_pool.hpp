@@ -10,8 +10,14 @@ namespace corral {
 /// more than filling it.
 class buffer_pool {
 public:
-  /// Of at least `bytes`, with any content. May outlive the pool.
+  static constexpr size_t most_unused = 8;
+
+  /// Of `bytes`, with any content. May outlive the pool. Only buffers of the largest size asked for
+  /// are used again, at most `most_unused` of them wait for it.
   std::shared_ptr<char[]> take(size_t bytes);
+
+  /// How many buffers wait.
+  size_t unused() const;
 
 private:
   struct state;

@@ -56,8 +56,9 @@ namespace {
 
 /// Needs no escape: printable ASCII but quotes and backslashes.
 bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return c >= 0x20 && c != '"' && c != '\\'; });
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+  });
 }
 
 void write_text(std::string& out, const std::string& text) {
