@@ -19,6 +19,9 @@ public:
   direct_guests(const std::filesystem::path& build, size_t count);
   ~direct_guests();
 
+  /// Runs one builtin in the first of them.
+  void exec();
+
   /// Keeps one exec of a builtin under way in each for so long; execs a second.
   double throughput(std::chrono::milliseconds duration);
 

@@ -1,4 +1,5 @@
 #include "bench/context.hpp"
+#include "bench/direct_guests.hpp"
 
 namespace corral::bench {
 
@@ -8,10 +9,17 @@ std::vector<row> measure_exec(context& x) {
   dealer client{x.zmq(), corrald.endpoint()};
   auto first = client.ask(header, ":");
   frame_sizes sizes{header.size(), 1, first.header.size(), first.payload.size()};
-  return x.in_both_loads("exec of a builtin", "us", limit_kind::at_most, 4, [&] {
-    return by_turns(
-        x.scaled(1000), [&] { x.echo().exchange(sizes); }, [&] { client.ask(header, ":"); });
+  auto echo = [&] { x.echo().exchange(sizes); };
+  auto rows = x.in_both_loads("exec of a builtin", "us", limit_kind::at_most, 4, [&] {
+    return by_turns(x.scaled(1000), echo, [&] { client.ask(header, ":"); });
   });
+  // What no daemon can undercut: the shell and the guest, without ZeroMQ on the way.
+  direct_guests direct{x.build(), 1};
+  for (auto& floor : x.in_both_loads("- its guest alone", "us", limit_kind::none, 0, [&] {
+         return by_turns(x.scaled(1000), echo, [&] { direct.exec(); });
+       }))
+    rows.push_back(floor);
+  return rows;
 }
 
 } // namespace corral::bench

@@ -39,14 +39,28 @@ row absolute_row(std::string name, std::string unit, double measured, double bud
           limit_kind::at_most, budget};
 }
 
+namespace {
+
+std::string budget_of(const row& x) {
+  if (x.kind == limit_kind::none)
+    return "-";
+  return (x.kind == limit_kind::at_most ? "<= " : ">= ") + number(x.budget);
+}
+
+const char* verdict_of(const row& x) {
+  if (x.kind == limit_kind::none)
+    return "-";
+  return x.met() ? "met" : "MISSED";
+}
+
+} // namespace
+
 std::string format(const std::vector<row>& rows) {
   std::vector<std::vector<std::string>> table{
       {"ROW", "LOAD", "MEASURED", "BASELINE", "UNIT", "RATIO", "BUDGET", "VERDICT"}};
   for (auto& x : rows)
     table.push_back({x.name, x.load, number(x.measured), x.baseline ? number(*x.baseline) : "-",
-                     x.unit, x.baseline ? number(x.value) : "-",
-                     (x.kind == limit_kind::at_most ? "<= " : ">= ") + number(x.budget),
-                     x.met() ? "met" : "MISSED"});
+                     x.unit, x.baseline ? number(x.value) : "-", budget_of(x), verdict_of(x)});
   return cli::format_table(table);
 }
 
@@ -55,7 +69,8 @@ fields to_fields(const row& x) {
   f.set("row", x.name).set("load", x.load).set("unit", x.unit).set("measured", x.measured);
   if (x.baseline)
     f.set("baseline", *x.baseline).set("ratio", x.value);
-  f.set(x.kind == limit_kind::at_most ? "at_most" : "at_least", x.budget);
+  if (x.kind != limit_kind::none)
+    f.set(x.kind == limit_kind::at_most ? "at_most" : "at_least", x.budget);
   return f.set("met", x.met());
 }
 

@@ -9,7 +9,8 @@
 
 namespace corral::bench {
 
-enum class limit_kind { at_most, at_least };
+/// What the budget is to the figure; `none` for a row that only explains another.
+enum class limit_kind { at_most, at_least, none };
 
 /// One line of the table.
 struct row {
@@ -22,7 +23,10 @@ struct row {
   limit_kind kind = limit_kind::at_most;
   double budget = 0;
 
-  bool met() const { return kind == limit_kind::at_most ? value <= budget : value >= budget; }
+  bool met() const {
+    return kind == limit_kind::none
+           || (kind == limit_kind::at_most ? value <= budget : value >= budget);
+  }
 };
 
 /// A row about a ratio: of each round's figures the ratio, of the ratios the median.

@@ -23,6 +23,16 @@ TEST_CASE("a budget is met up to and including its limit, on the side that it bo
   CHECK(!absolute_row("r", "KiB", 65, 64).met());
 }
 
+TEST_CASE("a row that explains another has no budget and no verdict") {
+  auto x = ratio_row("r", "busy", "us", {{10, 90}}, limit_kind::none, 0);
+  CHECK(x.met());
+  CHECK(format({x}).find("<=") == std::string::npos);
+  CHECK(format({x}).find("met") == std::string::npos);
+  CHECK(to_fields(x).number("ratio") == 9);
+  CHECK(!to_fields(x).has("at_most"));
+  CHECK(!to_fields(x).has("at_least"));
+}
+
 TEST_CASE("a missed row says so in the table and in the JSON") {
   auto x = absolute_row("memory", "KiB", 65, 64);
   CHECK(format({x}).find("MISSED") != std::string::npos);
