@@ -42,6 +42,14 @@ message cancelled_before_start(std::chrono::milliseconds queued) {
   return reply;
 }
 
+error left_running(bool started) {
+  return {errc::shutting_down,
+          started
+              ? "the daemon has ended; the command goes on, and its result waits if it has a key"
+              : "the daemon is shutting down",
+          fields{}.set("started", started)};
+}
+
 error lost(std::string_view started, std::string_view cause) {
   error x{errc::sandbox_lost, "the sandbox ended: " + std::string{cause}, {}};
   if (started == "unknown")

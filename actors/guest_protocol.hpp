@@ -27,6 +27,10 @@ bool is_streamed_write(const request& r);
 /// The result of an exec that was cancelled before it started.
 message cancelled_before_start(std::chrono::milliseconds queued);
 
+/// `shutting_down` for a request whose sandbox is left to a later daemon. One that had started goes
+/// on there: only one that had not is worth sending again.
+error left_running(bool started);
+
 /// `sandbox_lost`; `started` is "false", "true" or "unknown".
 error lost(std::string_view started, std::string_view cause);
 

@@ -27,6 +27,8 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
   });
   crew_.start(self_, parts_.make_worker, settings_.crew);
   self_->set_down_handler([this](caf::down_msg& x) { lost(x); });
+  for (auto& x : std::exchange(parts_.found, {}))
+    adopt(x);
   return {
       [this](acquire_atom, acquire_order& x) { return acquire(std::move(x)); },
       [this](find_atom, const std::string& id) { return find(id); },
@@ -62,22 +64,26 @@ caf::result<caf::ok_atom> provider_state::drain(duration limit) {
   return promise;
 }
 
-/// Takes away what has become idle, and everything once the time is up.
+/// Parts with what has become idle, and with everything once the time is up.
 void provider_state::drain_step() {
-  if (table_.size() == 0) {
-    for (auto& d : std::exchange(drained_, {}))
-      d.deliver(caf::ok_atom::value);
-    return;
-  }
   auto over = now() >= *drain_until_;
-  for (auto& [id, x] : table_) {
-    if (x.state == phase::ready && !over)
-      end_if_unused(x, "destroyed");
-    else if (over && x.state != phase::ending && x.actor) {
-      self_->send(x.actor, kill_atom::value);
-      destroy(x, "destroyed");
+  std::vector<slot*> open;
+  for (auto& [id, x] : table_)
+    if (x.state != phase::ending)
+      open.push_back(&x);
+  for (auto* x : open) {
+    if (over && stays(*x)) {
+      leave(*x);
+    } else if (over && x->actor) {
+      self_->send(x->actor, kill_atom::value);
+      destroy(*x, "destroyed");
+    } else if (x->state == phase::ready) {
+      end_if_unused(*x, "destroyed");
     }
   }
+  if (table_.size() == 0)
+    for (auto& d : std::exchange(drained_, {}))
+      d.deliver(caf::ok_atom::value);
   rearm();
 }
 

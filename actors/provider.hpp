@@ -28,7 +28,8 @@ struct provider_settings {
   duration idle_timeout = std::chrono::seconds{600};   ///< 0: never.
   duration lease_idle_timeout = std::chrono::hours{4}; ///< 0: never.
   duration connect_limit = std::chrono::seconds{60};   ///< From the start to the guest's hello.
-  duration destroy_retry = std::chrono::seconds{5};    ///< Between attempts that failed.
+  bool keep_on_drain = false;                       ///< A drain leaves sandboxes to a later daemon.
+  duration destroy_retry = std::chrono::seconds{5}; ///< Between attempts that failed.
   worker_crew::limits crew;
 };
 
@@ -44,6 +45,7 @@ struct provider_parts {
   worker_factory make_worker;
   sandbox_factory make_sandbox;
   lifecycle_observer observe;
+  std::vector<endpoint_ptr> found; ///< What an earlier run left: warm once their guests are there.
 };
 
 class provider_state {
@@ -67,6 +69,8 @@ private:
   void overflow(slot& x);
   void no_room(slot& x);
   void create(const std::string& id);
+  void adopt(const endpoint_ptr& x);
+  void await_guest(slot& x, const endpoint_ptr& where);
   void created(const std::string& id, result<std::pair<endpoint_ptr, bool>> made);
   void up(const std::string& id, int64_t session);
   void probe(slot& x);
@@ -100,6 +104,8 @@ private:
   // Shutdown and time.
   caf::result<caf::ok_atom> drain(duration limit);
   void drain_step();
+  bool stays(const slot& x) const;
+  void leave(slot& x);
   void tick(uint64_t epoch);
   void rearm();
 

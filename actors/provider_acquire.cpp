@@ -26,7 +26,7 @@ caf::result<grant> provider_state::acquire(acquire_order order) {
   if (!known)
     begin(x);
   else if (known->state == phase::ready)
-    probe(x);
+    x.stale ? end_if_unused(x, "destroyed") : probe(x);
   return promise;
 }
 
@@ -99,9 +99,21 @@ void provider_state::created(const std::string& id, result<std::pair<endpoint_pt
   if (made->first->who != x->who)
     return fail(*x, {errc::identity_collision, "another owner's sandbox has this thread's id", {}});
   x->origin = made->second ? "discovered" : "created";
-  x->actor = parts_.make_sandbox(made->first, provider_actor{self_});
-  x->deadline = now() + settings_.connect_limit;
-  self_->monitor(x->actor);
+  await_guest(*x, made->first);
+}
+
+/// An earlier run left it: its guest dials again.
+void provider_state::adopt(const endpoint_ptr& found) {
+  auto& x = table_.add(found->id, found->who, false);
+  x.origin = "discovered";
+  x.doomed = x.stale = found->stale;
+  await_guest(x, found);
+}
+
+void provider_state::await_guest(slot& x, const endpoint_ptr& where) {
+  x.actor = parts_.make_sandbox(where, provider_actor{self_});
+  x.deadline = now() + settings_.connect_limit;
+  self_->monitor(x.actor);
   rearm();
 }
 
@@ -111,7 +123,7 @@ void provider_state::up(const std::string& id, int64_t session) {
     return; // Of an earlier attempt.
   x->session = session;
   pool_.add(id, now());
-  tell("created", *x, fields{}.set("origin", x->origin));
+  tell(x->origin == "discovered" ? "adopted" : "created", *x);
   ready(*x);
 }
 
@@ -141,8 +153,8 @@ void provider_state::ready(slot& x) {
   pool_.set_active(x.id, leases_.count(x.id) > 0);
   for (auto& w : waiters)
     w.promise.deliver(hand_out(x, w.order, origin));
-  if (x.anonymous && waiters.empty())
-    end_if_unused(x, "destroyed"); // Nobody knows it.
+  if (waiters.empty() && (x.anonymous || x.stale))
+    end_if_unused(x, "destroyed"); // Nobody knows it, or it is to be made anew.
   if (drain_until_)
     drain_step();
 }

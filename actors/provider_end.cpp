@@ -103,7 +103,7 @@ void provider_state::reap() {
       });
   }
   for (auto& [id, x] : table_)
-    if (x.doomed)
+    if (x.doomed && leases_.count(id) == 0)
       end_if_unused(x, "destroyed");
 }
 
@@ -113,9 +113,25 @@ void provider_state::end_if_unused(slot& x, reason why) {
   if (x.state != phase::ready)
     return;
   retire(x, time_point::max(), [this, id = x.id, why](const retirement& answer) {
-    if (auto x = table_.find(id); x && answer.retired)
-      destroy(*x, why);
+    auto x = table_.find(id);
+    if (x && answer.retired)
+      stays(*x) ? leave(*x) : destroy(*x, why);
   });
+}
+
+/// True if this daemon ends and the sandbox does not.
+bool provider_state::stays(const slot& x) const {
+  return drain_until_ && settings_.keep_on_drain && x.was_ready && !x.anonymous;
+}
+
+void provider_state::leave(slot& x) {
+  tell("left", x);
+  pool_.erase(x.id);
+  leases_.erase_sandbox(x.id);
+  self_->send(x.actor, leave_atom::value);
+  table_.forget(x.id);
+  if (table_.size() == 0)
+    drain_step();
 }
 
 } // namespace corral

@@ -13,7 +13,7 @@ namespace corral {
 caf::result<grant> provider_state::find(const std::string& id) {
   auto found = table_.resolve(id);
   if (!found)
-    return to_caf(found.error());
+    return to_caf(drain_until_ ? shutting_down() : found.error());
   auto& x = **found;
   if (x.state == phase::ending)
     return to_caf(corral::lost("false", "it is being destroyed"));
@@ -36,7 +36,7 @@ caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
   row.set("found", true).set("sandbox", x.id).set("state", state_of(x));
   row.set("user", x.who.user).set("pool", settings_.pool).set("leases", leases_.count(x.id));
   x.anonymous ? row.set("thread", nullptr) : row.set("thread", x.who.thread);
-  row.set("session", x.session);
+  row.set("session", x.session).set("stale", x.stale);
   if (x.state == phase::starting || x.state == phase::ending)
     return share(row);
   auto promise = self_->make_response_promise<fields_ptr>();
@@ -121,7 +121,7 @@ void provider_state::released(const lease_table::lease& lease) {
   if (leases_.count(x->id) > 0)
     return;
   pool_.set_active(x->id, false);
-  if (x->anonymous)
+  if (x->anonymous || x->stale)
     end_if_unused(*x, "destroyed");
 }
 

@@ -2,6 +2,8 @@
 
 #include "actors/supervision.hpp"
 
+#include <algorithm>
+
 namespace corral {
 
 namespace {
@@ -51,6 +53,7 @@ sandbox_actor::behavior_type sandbox_state::make_behavior(sandbox_settings setti
       [this](inspect_atom) { return usage(); },
       [this](drain_atom) { drain(); },
       [this](kill_atom) { lose("it was destroyed"); },
+      [this](leave_atom) { leave(); },
       [this](up_atom, const fields_ptr& hello) { up(*hello); },
       [this](answer_atom, const message_ptr& x) { from_guest(*x); },
       [this](tick_atom, uint64_t epoch) { tick(epoch); },
@@ -64,8 +67,12 @@ void sandbox_state::submit(submission x, const answer_sink& sink) {
     return reply(sink, x.ticket,
                  make_reply(error{errc::shutting_down, "the daemon is shutting down", {}}));
   auto& r = *x.what;
-  used_at_ = now();
-  exec_queue::entry entry{x.ticket, x.client, !r.spec->file, {}};
+  auto asks = r.spec->id == op::result; // Is no activity and waits for nothing of its client's.
+  if (asks && waits_here(r.body.header.text("key").value_or("")))
+    return reply(sink, x.ticket, make_reply(fields{}.set("state", "running")));
+  if (!asks)
+    used_at_ = now();
+  exec_queue::entry entry{x.ticket, asks ? "" : x.client, !r.spec->file && !asks && !joins(r), {}};
   if (auto limit = r.body.header.integer("queue_ms"))
     entry.deadline = now() + std::chrono::milliseconds{*limit};
   if (!queue_.add(std::move(entry))) {
@@ -83,6 +90,22 @@ void sandbox_state::submit(submission x, const answer_sink& sink) {
     self_->send(sink, data_atom::value, x.ticket,
                 message_ptr{std::make_shared<message>(std::move(event))});
   }
+}
+
+/// True for an exec that the guest lets join the running one: it has the same key.
+bool sandbox_state::joins(const request& r) const {
+  auto running = queue_.running_exec();
+  auto key = r.body.header.text("key");
+  return r.spec->id == op::exec && key && running
+         && works_.at(*running).what->body.header.text("key") == key;
+}
+
+/// True if an exec with this key has not been sent to the guest yet.
+bool sandbox_state::waits_here(const std::string& key) const {
+  return std::any_of(works_.begin(), works_.end(), [&](auto& item) {
+    auto& w = item.second;
+    return !w.sent && w.what->spec->id == op::exec && w.what->body.header.text("key") == key;
+  });
 }
 
 void sandbox_state::start_waiting() {
@@ -148,7 +171,7 @@ void sandbox_state::credit(ticket_id ticket, uint64_t bytes, int64_t seq) {
 
 caf::result<bool> sandbox_state::probe() {
   auto promise = self_->make_response_promise<bool>();
-  auto re = ++next_ping_;
+  auto re = ++next_own_;
   pings_.emplace(re, ping{promise, now() + settings_.ping_limit});
   message x;
   x.header.set("op", "ping").set("re", re);
@@ -179,8 +202,25 @@ void sandbox_state::drain() {
 
 void sandbox_state::up(const fields& hello) {
   session_ = hello.integer("session").value_or(0);
+  if (ready_ && hello.flag("running") == true)
+    take_over(hello.text("running_key").value_or(""));
   if (auto tell = std::exchange(ready_, nullptr))
     tell(session_);
+}
+
+/// An exec of an earlier daemon's runs: it has the session until it ends, whoever asked for it.
+void sandbox_state::take_over(const std::string& key) {
+  auto ticket = ++next_own_;
+  request found{&spec_of(op::exec), {}, {}, {}};
+  if (!key.empty())
+    found.body.header.set("key", key);
+  auto what = std::make_shared<const request>(std::move(found));
+  works_.emplace(ticket, work{what, {}, now(), now(), {}, true, {}});
+  queue_.add({ticket, {}, true, {}});
+  queue_.take_startable();
+  message x;
+  x.header.set("op", "attach").set("re", ticket);
+  self_->send(link_, send_atom::value, message_ptr{std::make_shared<message>(std::move(x))});
 }
 
 void sandbox_state::from_guest(message& x) {
@@ -206,7 +246,8 @@ void sandbox_state::from_guest(message& x) {
     if (w.what->body.header.flag("stream") != true)
       return;
   }
-  self_->send(w.sink, data_atom::value, re, std::make_shared<message>(std::move(x)));
+  if (w.sink)
+    self_->send(w.sink, data_atom::value, re, std::make_shared<message>(std::move(x)));
 }
 
 void sandbox_state::finish(ticket_id ticket, message x) {
@@ -214,7 +255,8 @@ void sandbox_state::finish(ticket_id ticket, message x) {
   auto w = std::move(i->second);
   works_.erase(i);
   queue_.finish(ticket);
-  used_at_ = now();
+  if (w.what->spec->id != op::result)
+    used_at_ = now();
   if (w.what->spec->id == op::exec) {
     ++execs_;
     session_ = x.header.integer("session").value_or(session_);
@@ -244,6 +286,8 @@ void sandbox_state::add_memory_kills(fields& result) {
 }
 
 void sandbox_state::reply(const answer_sink& sink, ticket_id ticket, message x) {
+  if (!sink)
+    return; // Nobody of ours asked for it.
   self_->send(sink, answer_atom::value, ticket,
               message_ptr{std::make_shared<message>(std::move(x))});
 }
@@ -290,15 +334,31 @@ void sandbox_state::lose(std::string_view cause) {
   for (auto& [ticket, w] : works) {
     auto started = !w.sent ? "false" : w.started ? "true" : "unknown";
     reply(w.sink, ticket, make_reply(lost(started, cause)));
-    for (auto& [asked, sink] : w.cancels)
-      reply(sink, asked, make_reply(fields{}.set("cancelled", false)));
   }
-  for (auto& [ticket, sink] : inputs_)
-    reply(sink, ticket, make_reply(lost("unknown", cause)));
-  for (auto& [re, p] : pings_)
-    p.promise.deliver(false);
+  end(works, lost("unknown", cause));
   self_->send_exit(link_, caf::exit_reason::kill);
   self_->quit(caf::exit_reason::remote_link_unreachable);
+}
+
+void sandbox_state::leave() {
+  retired_ = true;
+  auto works = std::move(works_);
+  works_.clear();
+  for (auto& [ticket, w] : works)
+    reply(w.sink, ticket, make_reply(left_running(w.sent.has_value())));
+  end(works, left_running(true));
+  self_->quit(caf::exit_reason::user_shutdown);
+}
+
+/// Answers what goes with the requests that have just been answered.
+void sandbox_state::end(const std::map<ticket_id, work>& works, const error& why) {
+  for (auto& [ticket, w] : works)
+    for (auto& [asked, sink] : w.cancels)
+      reply(sink, asked, make_reply(fields{}.set("cancelled", false)));
+  for (auto& [ticket, sink] : inputs_)
+    reply(sink, ticket, make_reply(why));
+  for (auto& [re, p] : pings_)
+    p.promise.deliver(false);
 }
 
 } // namespace corral

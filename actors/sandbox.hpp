@@ -47,7 +47,7 @@ private:
   /// A request that has not been answered yet.
   struct work {
     request_ptr what;
-    answer_sink sink;
+    answer_sink sink; // Null for an exec that was found.
     time_point submitted;
     std::optional<time_point> sent;                         // To the guest.
     std::optional<time_point> backstop;                     // When the guest must have answered.
@@ -71,6 +71,9 @@ private:
   sandbox_usage usage() const;
   void drain();
   void up(const fields& hello);
+  void take_over(const std::string& key);
+  bool joins(const request& r) const;
+  bool waits_here(const std::string& key) const;
   void from_guest(message& x);
   void finish(ticket_id ticket, message reply);
   void add_memory_kills(fields& result);
@@ -78,6 +81,8 @@ private:
   void tick(uint64_t epoch);
   void rearm();
   void lose(std::string_view cause);
+  void leave();
+  void end(const std::map<ticket_id, work>& works, const error& why);
   time_point now() const { return self_->clock().now(); }
 
   sandbox_actor::pointer self_;
@@ -88,7 +93,7 @@ private:
   std::map<ticket_id, work> works_;
   std::map<ticket_id, answer_sink> inputs_; // Under way to the guest.
   std::map<ticket_id, ping> pings_;
-  ticket_id next_ping_ = ticket_id{1} << 62; // Above every ticket of the bridge's.
+  ticket_id next_own_ = ticket_id{1} << 62; // Above every ticket of the bridge's.
   deadline_timer timer_;
   time_point used_at_;
   uint64_t execs_ = 0;

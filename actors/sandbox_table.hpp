@@ -34,6 +34,7 @@ struct sandbox_slot {
   std::string origin = "created";
   sandbox_actor actor;
   int64_t session = 0;
+  bool stale = false;  ///< Made with settings that are not in force any more.
   bool doomed = false; ///< To be destroyed as soon as nothing uses it.
   bool purge = false;
   bool was_ready = false; ///< Else it never was, as far as anyone has been told.

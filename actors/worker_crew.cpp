@@ -84,12 +84,17 @@ backend_worker_actor::behavior_type backend_worker(backend_worker_actor::pointer
                                                    std::shared_ptr<sandbox_backend> backend) {
   return {
       [backend](create_atom, const sandbox_spec& spec) -> caf::result<endpoint_ptr, bool> {
-        auto found = backend->discover(spec);
+        auto found = backend->discover(spec.id);
+        if (found && found->stale) {
+          if (auto gone = backend->destroy(spec.id, false); !gone)
+            return to_caf(gone.error());
+          found = failure(errc::sandbox_not_found, "made with other settings");
+        }
+        auto discovered = found.has_value();
         auto made = found ? std::move(found) : backend->create(spec);
         if (!made)
           return to_caf(made.error());
-        return {endpoint_ptr{std::make_shared<const endpoint>(std::move(*made))},
-                found.has_value()};
+        return {endpoint_ptr{std::make_shared<const endpoint>(std::move(*made))}, discovered};
       },
       [backend](destroy_atom, const std::string& id, bool purge) -> caf::result<caf::ok_atom> {
         auto gone = backend->destroy(id, purge);

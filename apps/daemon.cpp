@@ -104,7 +104,7 @@ fields guest_limits_of(const config& x, const pool_config& pool) {
   return limits.set("result_memory", pool.guest.result_memory);
 }
 
-provider_settings provider_settings_of(const pool_config& pool) {
+provider_settings provider_settings_of(const config& x, const pool_config& pool) {
   provider_settings s;
   s.pool = pool.name;
   s.replicas = pool.replicas;
@@ -113,6 +113,7 @@ provider_settings provider_settings_of(const pool_config& pool) {
   s.idle_timeout = pool.idle_timeout;
   s.lease_idle_timeout = pool.lease_idle_timeout;
   s.connect_limit = pool.create_timeout;
+  s.keep_on_drain = x.on_shutdown == shutdown_policy::keep;
   s.crew.workers = pool.backend_parallel;
   s.crew.create = pool.create_timeout;
   return s;
@@ -157,11 +158,14 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.max_requests = x.queue;
   s.replies.under_way = x.client_queue_bytes;
   s.replies.waiting = 64 * x.client_queue_bytes;
+  s.keyed.ttl = pool.guest.result_ttl;
+  s.keyed.count = pool.guest.keys;
+  s.keyed.memory = pool.guest.result_memory;
   s.transfer_max_bytes = static_cast<int64_t>(x.transfer_max_bytes);
   return s;
 }
 
-/// The end of an actor that nothing can replace ends the process: the next start cleans up.
+/// The end of an actor that nothing can replace ends the process: the next start takes over.
 void end_with(caf::actor_system& sys, const caf::strong_actor_ptr& vital, std::string what) {
   sys.spawn<caf::hidden>([vital, what](caf::event_based_actor* self) -> caf::behavior {
     self->monitor(vital);
@@ -223,7 +227,24 @@ tl::expected<void, std::string> make_socket_reachable(const config& x) {
   return {};
 }
 
-tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_backend> backend) {
+/// Takes over what an earlier run left, and removes what can't be.
+std::vector<endpoint_ptr> take_over(sandbox_backend& backend) {
+  std::vector<endpoint_ptr> found;
+  for (auto& id : backend.list()) {
+    if (auto x = backend.discover(id)) {
+      found.push_back(std::make_shared<const endpoint>(std::move(*x)));
+      continue;
+    }
+    if (auto gone = backend.destroy(id, false); !gone)
+      spdlog::warn("cannot remove sandbox {} of an earlier run: {}", id, gone.error().message);
+  }
+  if (!found.empty())
+    spdlog::info("found {} sandboxes of an earlier run", found.size());
+  return found;
+}
+
+tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_backend> backend,
+                                     std::vector<endpoint_ptr> found) {
   auto& pool = x.pools.front();
   caf::actor_system_config cfg;
   cfg.set("scheduler.policy", caf::atom("sharing"));
@@ -239,9 +260,9 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   worker_factory make_worker = [&sys, backend] {
     return sys.spawn<caf::detached>(backend_worker, backend);
   };
-  auto provider = spawn_on(
-      sys, edge->unit(), corral::provider, provider_settings_of(pool),
-      provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool), log_event});
+  auto provider = spawn_on(sys, edge->unit(), corral::provider, provider_settings_of(x, pool),
+                           provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool),
+                                          log_event, std::move(found)});
   auto bridge =
       start_bridge(sys, *edge, bridge_settings_of(x, pool, backend->traits()), provider, log_event);
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider");
@@ -278,15 +299,14 @@ tl::expected<int, std::string> run_daemon(const config& x) {
   if (!opened)
     return failed{opened.error().message};
   std::shared_ptr<sandbox_backend> backend = std::move(*opened);
-  // What an earlier run left belongs to nobody any more.
-  for (auto& id : backend->list())
-    if (auto gone = backend->destroy(id, false); !gone)
-      spdlog::warn("cannot remove sandbox {} of an earlier run: {}", id, gone.error().message);
+  // A drain ends what is to be ended; a daemon that can't start ends nothing.
+  backend->leave_running();
+  auto found = take_over(*backend);
   if (auto proved = backend->probe(); !proved)
     return failed{proved.error().message};
   for (auto& line : backend->warnings())
     spdlog::warn("{}", line);
-  return serve(x, backend);
+  return serve(x, backend, std::move(found));
 }
 
 } // namespace corral

@@ -26,8 +26,8 @@ error provider_failed() {
 bridge::bridge(caf::actor_config& cfg, zmq_loop& loop, bridge_settings settings,
                provider_actor provider, bridge_observer observe)
     : super{cfg}, loop_{loop}, settings_{std::move(settings)}, provider_{std::move(provider)},
-      observe_{std::move(observe)}, open_{
-                                        {settings_.max_requests, settings_.client_request_bytes}} {}
+      observe_{std::move(observe)}, open_{{settings_.max_requests, settings_.client_request_bytes}},
+      keyed_{settings_.keyed}, recent_{settings_.recent} {}
 
 bridge_actor start_bridge(caf::actor_system& sys, loop_thread& thread, bridge_settings settings,
                           provider_actor provider, bridge_observer observe) {
@@ -81,7 +81,7 @@ void bridge::admit(const std::string& routing_id, arrival x) {
   if (!x.what->spec->has_reply)
     return without_reply(client.key, *x.what);
   auto what = std::make_shared<const corral::request>(std::move(*x.what));
-  call c{routing_id, x.from_req_socket, what, {}, {}, now(), 0, 0, 0, 0};
+  call c{routing_id, x.from_req_socket, what, {}, {}, {}, now(), 0, 0, 0, 0};
   auto [verdict, ticket] =
       open_.add({client.key, what->id, what->body.payload_size(), std::move(c)});
   if (verdict == requests::admission::ok)
@@ -120,6 +120,8 @@ void bridge::serve(ticket_id ticket) {
     return cancel(ticket);
   case op::input:
     return input(ticket);
+  case op::result:
+    return result(ticket);
   default:
     return route_request(ticket);
   }
@@ -128,7 +130,8 @@ void bridge::serve(ticket_id ticket) {
 bool bridge::refused(ticket_id ticket) {
   auto& r = *open_.find(ticket)->context.what;
   auto harmless = r.spec->id == op::ping || r.spec->id == op::cancel || r.spec->id == op::input
-                  || r.spec->id == op::release || r.spec->id == op::stats;
+                  || r.spec->id == op::release || r.spec->id == op::stats
+                  || r.spec->id == op::result;
   if (draining_ && !harmless) {
     answer(ticket, error{errc::shutting_down, "the daemon is shutting down", {}});
     return true;

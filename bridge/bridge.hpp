@@ -4,6 +4,7 @@
 #include "bridge/hosted.hpp"
 #include "bridge/latency.hpp"
 #include "bridge/open_requests.hpp"
+#include "bridge/retained_results.hpp"
 #include "bridge/wire_edge.hpp"
 #include "bridge/zmq_loop.hpp"
 #include "messages/provider.hpp"
@@ -34,6 +35,9 @@ struct bridge_settings {
   size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
   reply_backlog::limits replies;                  ///< What one client has not taken yet.
   int64_t transfer_max_bytes = 100 * 1024 * 1024;
+  retained_results::limits keyed; ///< Results of execs with a key, for when their sandbox is gone.
+  /// Replies to execs of clients with a name, for when their connection breaks.
+  retained_results::limits recent{std::chrono::minutes{2}, 4096, 8 * 1024 * 1024, 64 * 1024};
 };
 
 /// Hears what an operator should know: "client forgotten", "malformed message".
@@ -70,7 +74,8 @@ private:
     bool from_req_socket = false;
     request_ptr what;
     sandbox_actor sandbox; // Once routed.
-    std::string origin;    // Of the sandbox, as an exec's result tells it.
+    std::string box;       // Its id.
+    std::string origin;    // As an exec's result tells it.
     time_point arrived;
     int reroutes = 0;
     int64_t upload_left = 0;   // Bytes of a streamed write that are still to come.
@@ -81,6 +86,7 @@ private:
   /// What a target stands for, or who waits to know.
   struct route {
     sandbox_actor sandbox; // Null while it is being resolved.
+    std::string id;        // The sandbox's.
     std::vector<ticket_id> waiting;
   };
 
@@ -106,14 +112,19 @@ private:
   void resolve(const std::string& key, const corral::request& r);
   void resolved(const std::string& key, const grant& g);
   void unresolved(const std::string& key, const error& why);
-  void forward(ticket_id ticket, const sandbox_actor& to);
+  void forward(ticket_id ticket, const route& to);
   void reroute(ticket_id ticket);
   void nothing_runs(ticket_id ticket);
   void cancel(ticket_id ticket);
   void input(ticket_id ticket);
   void upload(ticket_id ticket, const corral::request& r);
-  void remember(const std::string& key, const sandbox_actor& x);
+  void remember(const std::string& key, const grant& g);
   void ended(const caf::down_msg& x);
+
+  // Results that are asked for again.
+  void result(ticket_id ticket);
+  bool answer_of_ended(ticket_id ticket, const route& to);
+  void retain(const requests::entry& e, const message& reply);
 
   // Answers.
   void answer(ticket_id ticket, message reply);
@@ -136,6 +147,8 @@ private:
   client_registry clients_;
   std::set<std::string> backlogged_; // Routing ids.
   requests open_;
+  retained_results keyed_;              // By sandbox and key.
+  retained_results recent_;             // By client and request.
   std::map<std::string, route> routes_; // By target.
   std::set<caf::actor_addr> monitored_;
   std::map<std::string_view, latency_histogram> latency_; // By op.

@@ -42,6 +42,9 @@ public:
   result<void> hello(const std::string& routing_id, const std::string& name,
                      const std::string& instance, duration heartbeat, time_point now);
 
+  /// True for the key of a client that has said its name, and so can come back by it.
+  static bool is_named(const std::string& key) { return !key.empty() && key[0] != '\0'; }
+
   /// Announced heartbeats, and thereby may hold leases.
   static bool may_lease(const client& x) { return x.heartbeat > duration::zero(); }
 

@@ -14,6 +14,8 @@ void bridge::answer(ticket_id ticket, message reply) {
   reply.header.set("re", e->id);
   if (c.what->spec->id == op::exec && !c.origin.empty() && reply.header.flag("ok") == true)
     reply.header.set("origin", c.origin);
+  if (c.what->spec->id == op::exec)
+    retain(*e, reply);
   latency_[c.what->spec->name].record(now() - c.arrived);
   if (auto failed = reply.header.object("error"))
     ++errors_[failed->text("code").value_or("")];

@@ -17,9 +17,12 @@ std::string key_of(const target& x) {
 }
 
 target target_of(const request& r) {
-  if (r.spec->id != op::cancel)
-    return r.to;
-  return {r.body.header.text("sandbox").value_or(""), {}, {}, {}};
+  if (r.spec->id == op::cancel)
+    return {r.body.header.text("sandbox").value_or(""), {}, {}, {}};
+  // Asking for a result makes no sandbox.
+  if (r.spec->id == op::result && !r.to.thread.empty())
+    return {sandbox_id_of({r.to.user, r.to.thread}), {}, {}, {}};
+  return r.to;
 }
 
 } // namespace
@@ -30,7 +33,7 @@ void bridge::route_request(ticket_id ticket) {
   auto& x = routes_[key];
   if (x.sandbox) {
     c.origin = "active";
-    return forward(ticket, x.sandbox);
+    return forward(ticket, x);
   }
   // In the order sent, also where a retired sandbox has sent some back.
   x.waiting.insert(std::upper_bound(x.waiting.begin(), x.waiting.end(), ticket), ticket);
@@ -53,40 +56,48 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
 }
 
 void bridge::resolved(const std::string& key, const grant& g) {
-  remember(key, g.sandbox);
+  remember(key, g);
+  auto to = routes_[key];
   for (auto ticket : std::exchange(routes_[key].waiting, {}))
     if (auto e = open_.find(ticket)) {
       e->context.origin = g.origin;
-      forward(ticket, g.sandbox);
+      forward(ticket, to);
     }
 }
 
 void bridge::unresolved(const std::string& key, const error& why) {
   auto waiting = std::move(routes_[key].waiting);
   routes_.erase(key);
-  for (auto ticket : waiting)
-    answer(ticket, why);
+  for (auto ticket : waiting) {
+    auto e = open_.find(ticket);
+    if (e && !answer_of_ended(ticket, route{{}, target_of(*e->context.what).sandbox, {}}))
+      answer(ticket, why);
+  }
 }
 
-void bridge::remember(const std::string& key, const sandbox_actor& x) {
+void bridge::remember(const std::string& key, const grant& g) {
   auto& r = routes_[key];
-  if (r.sandbox == x)
+  if (r.sandbox == g.sandbox)
     return;
-  r.sandbox = x;
-  if (monitored_.insert(x.address()).second)
-    monitor(x);
+  r.sandbox = g.sandbox;
+  r.id = g.id;
+  if (monitored_.insert(g.sandbox.address()).second)
+    monitor(g.sandbox);
 }
 
-void bridge::forward(ticket_id ticket, const sandbox_actor& to) {
+void bridge::forward(ticket_id ticket, const route& to) {
   auto& e = *open_.find(ticket);
   auto& c = e.context;
-  c.sandbox = to;
+  if (answer_of_ended(ticket, to))
+    return;
+  c.sandbox = to.sandbox;
+  c.box = to.id;
   answer_sink me{this};
   if (c.what->spec->id == op::cancel)
-    return super::send(to, cancel_atom::value, ticket, ticket_id{0}, me);
+    return super::send(c.sandbox, cancel_atom::value, ticket, ticket_id{0}, me);
   if (is_streamed_write(*c.what))
     c.upload_left = *c.what->body.header.integer("size");
-  super::send(to, submit_atom::value, submission{ticket, e.client, c.what}, me);
+  super::send(c.sandbox, submit_atom::value, submission{ticket, e.client, c.what}, me);
 }
 
 /// The sandbox had retired before the request reached it: the next one takes it.

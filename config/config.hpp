@@ -18,7 +18,7 @@ inline constexpr uint64_t tib = 1024 * gib;
 
 enum class log_level { trace, debug, info, warn, error };
 enum class log_format { text, json };
-enum class shutdown_policy { destroy };
+enum class shutdown_policy { destroy, keep };
 enum class overflow_policy { burst, reject };
 enum class network_access { none, host };
 enum class backend_kind { namespaces };

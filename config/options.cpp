@@ -116,8 +116,11 @@ std::vector<option> daemon_rows() {
       row("drain_timeout", at(&C::drain_timeout), duration(0ms, 1h),
           "How long a shutdown waits for running execs."),
       row("on_shutdown", at(&C::on_shutdown),
-          choice<shutdown_policy>({{"destroy", shutdown_policy::destroy}}),
-          "What becomes of the sandboxes at the end of a shutdown."),
+          choice<shutdown_policy>(
+              {{"destroy", shutdown_policy::destroy}, {"keep", shutdown_policy::keep}}),
+          "What becomes of the sandboxes at the end of a shutdown: destroyed, or kept with all "
+          "that "
+          "runs in them for the next start, which must come within guest.orphan_timeout."),
       row("queue", at(&C::queue), whole_number(1, 1'000'000),
           "Requests open in the daemon; more get queue_full."),
       row("transfer_max_bytes", at(&C::transfer_max_bytes), size(64 * kib, 1 * tib),

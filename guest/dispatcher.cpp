@@ -92,6 +92,10 @@ void dispatcher::serve(int64_t re, const message& x) {
     return execs_.exec(re, x);
   if (name == "input")
     return execs_.input(re, x);
+  if (name == "result")
+    return execs_.retained(re, x);
+  if (name == "attach")
+    return execs_.attach(re);
   if (name == "reset_session")
     return execs_.reset_session(re);
   if (name == "ping")

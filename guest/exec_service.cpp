@@ -73,6 +73,31 @@ void exec_service::exec(int64_t re, const message& request) {
   }
 }
 
+void exec_service::retained(int64_t re, const message& request) {
+  auto key = request.header.text("key").value_or("");
+  auto wish = parse_wish(request, settings_.max_output_chars);
+  if (!wish)
+    return refuse(re, wish.error());
+  keys_.expire(loop_.now());
+  message reply = make_reply();
+  auto state = "not_found";
+  if (auto kept = keys_.find(key)) {
+    reply = compose({re, std::move(*wish)}, *kept);
+    state = "finished";
+  } else if (run_ && !key.empty() && run_->key == key) {
+    state = "running";
+  }
+  auto age = std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - born_);
+  reply.header.set("state", state).set("age_ms", age.count());
+  send_(re, std::move(reply));
+}
+
+void exec_service::attach(int64_t re) {
+  if (!run_)
+    return send_(re, make_reply());
+  run_->waiters.push_back({re, {{}, 0}});
+}
+
 void exec_service::start(shell_command command, waiter first, std::string key, bool stream) {
   run_ = execution{};
   run_->key = std::move(key);

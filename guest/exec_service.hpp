@@ -35,6 +35,12 @@ public:
   void configure(const settings& x);
 
   void exec(int64_t re, const message& request);
+  /// Tells what became of a key: `finished` with all that the exec's reply had, `running` or
+  /// `not_found`; and the guest's age, by which a client can tell that it was there all along.
+  void retained(int64_t re, const message& request);
+  /// Answers once the running exec has ended, with its outcome: at once if none runs. For a daemon
+  /// that found one running.
+  void attach(int64_t re);
   void input(int64_t re, const message& request);
   void cancel(int64_t re);
   void reset_session(int64_t re);
@@ -44,6 +50,8 @@ public:
   void disconnected();
 
   bool running() const { return run_.has_value(); }
+  /// The running exec's key; empty without one.
+  std::string running_key() const { return run_ ? run_->key : ""; }
   std::vector<std::string> keys() const;
 
 private:
@@ -78,6 +86,7 @@ private:
   shell_session& session_;
   sender send_;
   settings settings_;
+  event_loop::time_point born_ = loop_.now();
   key_store keys_;
   std::optional<execution> run_;
   event_loop::timer expiry_timer_;

@@ -88,6 +88,7 @@ int serve(guest_options options) {
                       return fields{}
                           .set("session", session.session())
                           .set("running", execs.running())
+                          .set("running_key", execs.running_key())
                           .set("keys", execs.keys());
                     },
                     [&](const fields& limits) {

@@ -87,6 +87,9 @@ using sandbox_actor = caf::typed_actor<
     caf::reacts_to<drain_atom>,
     // Ends it at once; its requests are answered with sandbox_lost.
     caf::reacts_to<kill_atom>,
+    // Ends the actor and leaves the guest to a later daemon, with what runs in it; its requests are
+    // answered with shutting_down.
+    caf::reacts_to<leave_atom>,
     // FROM THE LINK: the guest said hello.
     caf::reacts_to<up_atom, fields_ptr>,
     // FROM THE LINK: a message of the guest's.

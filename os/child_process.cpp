@@ -137,6 +137,11 @@ void child_process::kill(int signal) {
     ::kill(pid_, signal); // Safe by pid: not reaped yet, so the number can't be another's.
 }
 
+void child_process::release() {
+  pid_ = -1;
+  pidfd_.reset();
+}
+
 std::optional<int> child_process::wait_for(std::chrono::milliseconds limit) {
   int status = 0;
   if (pid_ <= 0 || !poll_end(pidfd_, limit) || ::waitpid(pid_, &status, 0) != pid_)

@@ -39,6 +39,9 @@ public:
 
   void kill(int signal);
 
+  /// Leaves it to run on by itself.
+  void release();
+
   /// Waits at most `limit`; the wait status, or nothing if it still runs then.
   std::optional<int> wait_for(std::chrono::milliseconds limit);
 

@@ -31,6 +31,7 @@ struct endpoint {
   std::shared_ptr<unique_fd> listener; ///< The guest dials this unix stream socket.
   pid_t guest_pid = 0;                 ///< As the daemon sees it; 0 where it can't be known.
   std::string secret;                  ///< Both sides prove it; 32 hex digits.
+  bool stale = false;                  ///< Made with settings that are not in force any more.
 };
 
 struct backend_traits {
@@ -67,14 +68,19 @@ public:
   /// Makes a sandbox and returns once its guest has been started. Leaves nothing behind on failure.
   virtual result<endpoint> create(const sandbox_spec& spec) = 0;
 
-  /// Finds an environment that an earlier run left; `sandbox_not_found` if there is none.
-  virtual result<endpoint> discover(const sandbox_spec& spec) = 0;
+  /// Takes over an environment that an earlier run left, so that its guest finds a listener again;
+  /// `sandbox_not_found` if there is none that can be: ended, anonymous, or another pool's. What is
+  /// left of it then is for `destroy`.
+  virtual result<endpoint> discover(const std::string& id) = 0;
 
   /// Ends a sandbox with all its processes; gone already is success. `purge` removes its data too.
   virtual result<void> destroy(const std::string& id, bool purge) = 0;
 
   /// The ids of what is left from an earlier run.
   virtual std::vector<std::string> list() = 0;
+
+  /// From now on what runs is left to a later run instead of being ended with this object.
+  virtual void leave_running() = 0;
 
   /// False only if it is known to be dead.
   virtual bool healthy(const std::string& id) = 0;

@@ -5,9 +5,9 @@
 namespace corral {
 
 fields error::to_fields() const {
-  auto retryable = is_retryable(code);
-  if (code == errc::sandbox_lost)
-    retryable = details.flag("started") == false;
+  auto started = details.flag("started");
+  auto retryable =
+      code == errc::sandbox_lost ? started == false : is_retryable(code) && started != true;
   fields result;
   result.set("code", to_string(code)).set("message", message).set("retryable", retryable);
   result.set("details", details);

@@ -17,8 +17,8 @@ struct error {
   std::string message;
   fields details;
 
-  /// As on the wire: {code, message, details, retryable}. A `sandbox_lost` is retryable only if its
-  /// details say `started: false`.
+  /// As on the wire: {code, message, details, retryable}. Nothing is retryable whose details say
+  /// `started: true`; a `sandbox_lost` is only if they say `started: false`.
   fields to_fields() const;
 
   /// The reverse; an unknown code becomes `internal`.

@@ -46,6 +46,10 @@ constexpr field_spec input_fields[] = {{"request", text, true, 1, max_request_id
                                        {"eof", boolean}};
 constexpr field_spec cancel_fields[] = {{"request", text, false, 1, max_request_id},
                                         {"sandbox", text, false, 1, 64}};
+constexpr field_spec result_fields[] = {{"key", text, false, 1, 128},
+                                        {"request", text, false, 1, max_request_id},
+                                        {"want", text_list},
+                                        {"max_output_chars", integer, false, 0, 1 << 30}};
 constexpr field_spec read_fields[] = {path_field,
                                       {"start_line", integer, false, 1, any_int},
                                       {"end_line", integer, false, 0, any_int},
@@ -110,6 +114,7 @@ constexpr op_spec specs[] = {
     {op::input, "input", no_target, false, false, true, true, input_fields, input_parts},
     {op::cancel, "cancel", no_target, false, false, false, true, cancel_fields, {}},
     {op::reset_session, "reset_session", any_target, true, false, false, true, {}, {}},
+    {op::result, "result", target_kind::optional, true, false, false, true, result_fields, {}},
     {op::read_file, "read_file", any_target, true, true, false, true, read_fields, {}},
     {op::download_file, "download_file", any_target, true, true, false, true, download_fields, {}},
     {op::write_file, "write_file", any_target, true, true, false, true, write_fields,
@@ -197,13 +202,17 @@ std::string fault_of(const field_spec& f, const fields& x) {
   return "";
 }
 
+bool takes_threads(const op_spec& spec) {
+  return spec.target == target_kind::any || spec.target == target_kind::optional;
+}
+
 std::vector<std::string> known_fields(const op_spec& spec) {
   std::vector<std::string> result;
   for (auto& f : spec.fields)
     result.emplace_back(f.name);
   if (spec.target != target_kind::none)
     result.push_back("sandbox");
-  if (spec.target == target_kind::any)
+  if (takes_threads(spec))
     result.insert(result.end(), {"thread", "user", "pool"});
   return result;
 }
@@ -252,20 +261,20 @@ result<target> take_target(const op_spec& spec, fields& x) {
   }
   for (auto [field, slot] : {std::pair{"thread", &to.thread}, std::pair{"user", &to.user},
                              std::pair{"pool", &to.pool}}) {
-    if (spec.target != target_kind::any || !x.has(field))
+    if (!takes_threads(spec) || !x.has(field))
       continue;
     if (auto expected = fault_of({field, field_type::name}, x); !expected.empty())
       return invalid(spec, std::string{field} + " must be " + expected);
     *slot = *x.text(field);
   }
-  if (to.empty())
+  if (to.empty() && spec.target != target_kind::optional)
     return invalid(spec, spec.target == target_kind::any
                              ? "name its target with \"thread\" or \"sandbox\""
                              : "the field \"sandbox\" is missing");
   if (!to.sandbox.empty() && !to.thread.empty())
     return invalid(spec, "give either \"thread\" or \"sandbox\", not both");
   x.erase("sandbox");
-  if (spec.target == target_kind::any)
+  if (takes_threads(spec))
     x.erase("thread").erase("user").erase("pool");
   return to;
 }

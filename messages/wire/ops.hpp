@@ -25,6 +25,7 @@ enum class op : uint8_t {
   input,
   cancel,
   reset_session,
+  result,
   read_file,
   download_file,
   write_file,
@@ -64,8 +65,9 @@ struct part_spec {
 /// How a request names what it is about.
 enum class target_kind : uint8_t {
   none,
-  sandbox, ///< By id or unique prefix only.
-  any,     ///< A sandbox, or a thread with optional user and pool, which is acquired on demand.
+  sandbox,  ///< By id or unique prefix only.
+  any,      ///< A sandbox, or a thread with optional user and pool, which is acquired on demand.
+  optional, ///< The same, or none; not acquired on demand.
 };
 
 struct op_spec {

@@ -11,7 +11,10 @@ namespace_backend::namespace_backend(std::unique_ptr<jail::sandbox_maker> maker)
 namespace_backend::~namespace_backend() {
   auto running = std::move(running_);
   for (auto& [id, outer] : running)
-    static_cast<void>(maker_->unmake(id, false, outer ? &*outer : nullptr));
+    if (!leaving_)
+      static_cast<void>(maker_->unmake(id, false, outer ? &*outer : nullptr));
+    else if (outer)
+      outer->release();
   maker_->cgroups().remove_parents();
 }
 
@@ -25,6 +28,7 @@ result<std::unique_ptr<namespace_backend>> namespace_backend::open(namespace_set
 backend_traits namespace_backend::traits() const {
   backend_traits result;
   result.kind = "namespace";
+  result.adoptable = true;
   return result;
 }
 
@@ -63,8 +67,28 @@ result<endpoint> namespace_backend::create(const sandbox_spec& spec) {
                   made->record.guest.pid, made->record.secret};
 }
 
-result<endpoint> namespace_backend::discover(const sandbox_spec&) {
-  return failure(errc::sandbox_not_found, "no earlier run left this sandbox");
+result<endpoint> namespace_backend::discover(const std::string& id) {
+  auto none = failure(errc::sandbox_not_found, "no earlier run left this sandbox");
+  if (!is_sandbox_id(id) || !healthy(id) || !reserve(id))
+    return none;
+  auto found = maker_->adopt(id);
+  if (found)
+    return endpoint{id,
+                    found->record.who,
+                    std::make_shared<unique_fd>(std::move(found->listener)),
+                    found->record.guest.pid,
+                    found->record.secret,
+                    found->stale};
+  if (found.error().told.code != errc::sandbox_not_found)
+    static_cast<void>(report(std::move(found.error())));
+  std::lock_guard lock{mutex_};
+  running_.erase(id);
+  return none;
+}
+
+void namespace_backend::leave_running() {
+  std::lock_guard lock{mutex_};
+  leaving_ = true;
 }
 
 result<void> namespace_backend::destroy(const std::string& id, bool purge) {

@@ -26,16 +26,17 @@ public:
   /// names the setting and what to change.
   static result<std::unique_ptr<namespace_backend>> open(namespace_settings settings);
 
-  /// Ends the sandboxes that run, as `destroy` does; owners' files stay.
+  /// Ends the sandboxes that run, as `destroy` does, unless they are left; owners' files stay.
   ~namespace_backend() override;
 
   backend_traits traits() const override;
   result<void> probe() override;
   std::vector<std::string> warnings() const override;
   result<endpoint> create(const sandbox_spec& spec) override;
-  result<endpoint> discover(const sandbox_spec& spec) override;
+  result<endpoint> discover(const std::string& id) override;
   result<void> destroy(const std::string& id, bool purge) override;
   std::vector<std::string> list() override;
+  void leave_running() override;
   bool healthy(const std::string& id) override;
 
   std::optional<memory_counters> memory(const std::string& id) const override;
@@ -47,7 +48,9 @@ private:
 
   std::unique_ptr<jail::sandbox_maker> maker_;
   mutable std::mutex mutex_;
-  /// Each sandbox's bwrap, so that it is reaped; nothing yet while it is being made.
+  bool leaving_ = false;
+  /// Each sandbox's bwrap, so that it is reaped; nothing while it is being made, and where an
+  /// earlier run has made it.
   std::map<std::string, std::optional<child_process>> running_;
 };
 

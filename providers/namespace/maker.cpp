@@ -278,6 +278,17 @@ attempt<void> sandbox_maker::start(launcher& starting, sandbox_record& record,
   return {};
 }
 
+attempt<adopted_sandbox> sandbox_maker::adopt(const std::string& id) const {
+  auto record = records_.read(id);
+  if (!record || record->anonymous || record->pool != settings_.pool)
+    return refused(errc::sandbox_not_found, "no sandbox on record that can be adopted");
+  auto link = links_.make(id, record->uid);
+  if (!link)
+    return failed("link", link.error());
+  auto stale = record->digest != digest_;
+  return adopted_sandbox{std::move(*record), std::move(link->listener), stale};
+}
+
 attempt<void> sandbox_maker::unmake(const std::string& id, bool purge, child_process* ours) const {
   auto record = records_.read(id).value_or(sandbox_record{});
   if (auto ended = end_processes(record.outer, record.guest, ours, kill_limit); !ended)

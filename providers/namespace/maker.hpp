@@ -45,6 +45,13 @@ struct made_sandbox {
   unique_fd listener;
 };
 
+/// A sandbox that an earlier run made.
+struct adopted_sandbox {
+  sandbox_record record;
+  unique_fd listener;
+  bool stale = false; ///< Made with other settings.
+};
+
 /// Makes and unmakes sandboxes, out of the facilities in this directory. Keeps nothing in memory
 /// about a sandbox: whatever is needed to unmake one is on record. Safe to use from several threads
 /// as long as no two work on one id.
@@ -57,6 +64,9 @@ public:
   /// Makes a sandbox; undoes everything on failure. `identity_collision` if its id is another
   /// owner's; a leftover of the same owner is unmade first.
   attempt<made_sandbox> make(const sandbox_spec& spec, const payload& program) const;
+
+  /// Listens anew for the guest of a sandbox that an earlier run made.
+  attempt<adopted_sandbox> adopt(const std::string& id) const;
 
   /// Ends a sandbox with all its processes and removes its traces; its files too if `purge` or
   /// anonymous. `ours` is the bwrap that we started, if we did.

@@ -485,3 +485,105 @@ TEST_CASE_FIXTURE(fixture,
   memory->kills = 5;
   CHECK(oom_of(5, 137)->integer("kills") == 3);
 }
+
+// -- taken over from an earlier daemon --
+
+namespace {
+
+struct taken_over : fixture {
+  taken_over() {
+    // As make() does, but for what the guest says.
+    sandbox_settings settings;
+    settings.id = "box";
+    settings.queue = {.waiting = 3, .parallel = 2};
+    guest.sent.clear();
+    ready.clear();
+    link_factory link = [this](sandbox_actor owner) { return guest.make(*this, owner); };
+    ready_callback tell = [this](int64_t session) { ready.push_back(session); };
+    box = spawn(sandbox, settings, link, tell);
+    settle();
+    guest.say_hello(7, fields{}.set("running", true).set("running_key", "k"));
+    settle();
+  }
+  ticket_id attached() { return guest.got("attach").at(0); }
+};
+
+} // namespace
+
+TEST_CASE_FIXTURE(taken_over,
+                  "an exec that an earlier daemon started holds the session until it ends") {
+  CHECK(ready.size() == 1);
+  CHECK(usage().running);
+  exec(1);
+  CHECK(guest.got("exec").empty());
+  CHECK(retire(time_point::max()).in_use);
+  reply(attached(), fields{}.set("exit_code", 0));
+  CHECK(guest.got("exec") == tickets{1});
+}
+
+TEST_CASE_FIXTURE(taken_over, "who sends the key of the running exec joins it, others wait") {
+  exec(1, fields{}.set("key", "other"));
+  exec(2, fields{}.set("key", "k"));
+  CHECK(guest.got("exec") == tickets{2});
+  reply(2, fields{}.set("exit_code", 0));
+  CHECK(bridge.answered(2));
+  CHECK(guest.got("exec") == tickets{2}); // It was not its own exec that ended.
+  reply(attached());
+  CHECK(guest.got("exec") == tickets{2, 1});
+}
+
+TEST_CASE_FIXTURE(taken_over, "an exec that an earlier daemon started can be cancelled") {
+  cancel(5, 0);
+  CHECK(guest.got("cancel") == tickets{attached()});
+  reply(attached(), fields{}.set("cancelled", true));
+  CHECK(bridge.reply(5).header.flag("cancelled") == true);
+}
+
+TEST_CASE_FIXTURE(taken_over, "a later hello of the same guest starts nothing anew") {
+  guest.say_hello(7, fields{}.set("running", true));
+  settle();
+  CHECK(guest.got("attach").size() == 1);
+}
+
+// -- results --
+
+TEST_CASE_FIXTURE(fixture, "a result is asked of the guest past what runs and what waits") {
+  exec(1);
+  exec(2, fields{}.set("key", "waits"));
+  auto used = retire(time_point{}).used_at;
+  run_for(1s);
+  submit(3, result_request("k"));
+  CHECK(guest.got("result") == tickets{3});
+  reply(3, fields{}.set("state", "finished"));
+  CHECK(bridge.reply(3).header.text("state") == "finished");
+  submit(4, result_request("waits"));
+  CHECK(bridge.reply(4).header.text("state") == "running");
+  CHECK(guest.got("result") == tickets{3});
+  reply(1);
+  reply(2);
+  run_for(1s);
+  used = retire(time_point{}).used_at;
+  submit(5, result_request("k"));
+  reply(5);
+  CHECK(retire(time_point{}).used_at == used); // Asking is no use of a sandbox.
+}
+
+// -- left to a later daemon --
+
+TEST_CASE_FIXTURE(fixture, "a sandbox that is left answers everyone and hurts no guest") {
+  exec(1);
+  exec(2);
+  cancel(3, 1);
+  input(4, 1);
+  tell(box, leave_atom::value);
+  settle();
+  CHECK(bridge.code(1) == "shutting_down");
+  CHECK(bridge.started(1) == "true");
+  CHECK(bridge.reply(1).header.object("error")->flag("retryable") == false);
+  CHECK(bridge.started(2) == "false");
+  CHECK(bridge.reply(2).header.object("error")->flag("retryable") == true);
+  CHECK(bridge.reply(3).header.flag("cancelled") == false);
+  CHECK(bridge.code(4) == "shutting_down");
+  CHECK_FALSE(alive());
+  CHECK(guest.got("exit").empty());
+}

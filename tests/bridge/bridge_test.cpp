@@ -8,16 +8,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-fields op_of(std::string_view op, std::string_view id) {
-  return fields{}.set("op", op).set("id", id);
-}
-
-message exec(std::string_view id, std::string_view command, std::string_view thread = "t1") {
-  message x{op_of("exec", id).set("thread", thread), {}};
-  x.add_part("command", blob::copy_of(command));
-  return x;
-}
-
 fields upload(std::string_view id, int64_t size) {
   return op_of("write_file", id).set("thread", "t1").set("path", "f").set("size", size);
 }

@@ -17,6 +17,16 @@
 
 namespace corral::test {
 
+inline fields op_of(std::string_view op, std::string_view id) {
+  return fields{}.set("op", op).set("id", id);
+}
+
+inline message exec(std::string_view id, std::string_view command, std::string_view thread = "t1") {
+  message x{op_of("exec", id).set("thread", thread), {}};
+  x.add_part("command", blob::copy_of(command));
+  return x;
+}
+
 /// Hands things from the actors' threads to the test's.
 template <class T>
 class inbox {
@@ -204,6 +214,7 @@ private:
         [](inspect_atom) { return sandbox_usage{}; },
         [](drain_atom) {},
         [](kill_atom) {},
+        [](leave_atom) {},
         [](up_atom, const fields_ptr&) {},
         [](answer_atom, const message_ptr&) {},
         [](tick_atom, uint64_t) {},

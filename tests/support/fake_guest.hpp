@@ -37,9 +37,9 @@ struct fake_guest {
     return link;
   }
 
-  void say_hello(int64_t session = 1) {
+  void say_hello(int64_t session = 1, fields more = {}) {
     caf::anon_send(sandbox, up_atom::value,
-                   fields_ptr{std::make_shared<const fields>(fields{}.set("session", session))});
+                   fields_ptr{std::make_shared<const fields>(more.set("session", session))});
   }
 
   void say(ticket_id re, message x) {
@@ -123,6 +123,10 @@ inline request_ptr make_request(fields header, std::vector<part> parts = {}) {
 
 inline request_ptr exec_request(fields more = {}) {
   return make_request(more.set("op", "exec"), {{"command", blob::copy_of("true")}});
+}
+
+inline request_ptr result_request(const std::string& key) {
+  return make_request(fields{}.set("op", "result").set("key", key));
 }
 
 inline request_ptr file_request(fields more = {}) {

@@ -114,7 +114,7 @@ struct fake_sandbox {
   bool hold = false; ///< Asks wait for `go`.
   std::deque<std::function<void()>> held;
   int retire_asks = 0, pings = 0;
-  bool retired = false, draining = false, killed = false;
+  bool retired = false, draining = false, killed = false, left = false;
 
   void go() { caf::anon_send(actor, tick_atom::value, uint64_t{0}); }
   void die() { caf::anon_send_exit(actor, caf::exit_reason::remote_link_unreachable); }
@@ -151,6 +151,10 @@ struct fake_sandbox {
           killed = true;
           self->quit(caf::exit_reason::remote_link_unreachable);
         },
+        [this, self](leave_atom) {
+          left = true;
+          self->quit(caf::exit_reason::user_shutdown);
+        },
         [](up_atom, const fields_ptr&) {},
         [](answer_atom, const message_ptr&) {},
         [this](tick_atom, uint64_t) {
@@ -170,7 +174,18 @@ struct fake_pool : virtual_system {
   std::vector<std::string> events;                                             ///< "created t1".
   bool guests_answer = true; ///< Their hello comes at once.
   provider_settings settings;
+  std::vector<endpoint_ptr> found; ///< What the provider is to adopt.
   provider_actor pool;
+
+  /// An earlier run left this thread's sandbox.
+  void leave_behind(const std::string& thread, bool stale = false) {
+    auto x = std::make_shared<endpoint>();
+    x->id = id_of(thread);
+    x->who = {"default", thread};
+    x->stale = stale;
+    backend.existing.insert(x->id);
+    found.push_back(std::move(x));
+  }
 
   /// Starts the provider with `settings`.
   void start() {
@@ -192,6 +207,7 @@ struct fake_pool : virtual_system {
     parts.observe = [this](std::string_view event, const fields& about) {
       events.push_back(std::string{event} + " " + about.text("thread").value_or("-"));
     };
+    parts.found = found;
     pool = spawn(provider, settings, parts);
     settle();
   }

@@ -147,5 +147,10 @@ class Daemon:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        if os.path.isdir(f"{self.state_dir}/sandboxes"):
+            self.note_processes()
+        for pid, start_time in self.seen:  # Sandboxes outlive their daemon.
+            if traces.start_time(pid) == start_time:
+                os.kill(pid, signal.SIGKILL)
         Daemon.live.remove(self)
         shutil.rmtree(self.base, ignore_errors=True)
