@@ -81,24 +81,17 @@ void worker_crew::finished(const backend_worker_actor& worker, bool usable) {
 }
 
 backend_worker_actor::behavior_type backend_worker(backend_worker_actor::pointer,
-                                                   std::shared_ptr<sandbox_backend> backend) {
+                                                   std::shared_ptr<claimed_backend> backend) {
   return {
       [backend](create_atom, const sandbox_spec& spec) -> caf::result<endpoint_ptr, bool> {
-        auto found = backend->discover(spec.id);
-        if (found && found->stale) {
-          if (auto gone = backend->destroy(spec.id, false); !gone)
-            return to_caf(gone.error());
-          found = failure(errc::sandbox_not_found, "made with other settings");
-        }
-        auto discovered = found.has_value();
-        auto made = found ? std::move(found) : backend->create(spec);
+        auto made = backend->obtain(spec);
         if (!made)
           return to_caf(made.error());
-        return {endpoint_ptr{std::make_shared<const endpoint>(std::move(*made))}, discovered};
+        return {endpoint_ptr{std::make_shared<const endpoint>(std::move(made->first))},
+                made->second};
       },
       [backend](destroy_atom, const std::string& id, bool purge) -> caf::result<caf::ok_atom> {
-        auto gone = backend->destroy(id, purge);
-        if (!gone)
+        if (auto gone = backend->destroy(id, purge); !gone)
           return to_caf(gone.error());
         return caf::ok_atom::value;
       },

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "messages/provider.hpp"
+#include "providers/claimed_backend.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -50,6 +51,6 @@ private:
 
 /// Spawn detached, with a backend that outlives the actor system's use of it.
 backend_worker_actor::behavior_type backend_worker(backend_worker_actor::pointer self,
-                                                   std::shared_ptr<sandbox_backend> backend);
+                                                   std::shared_ptr<claimed_backend> backend);
 
 } // namespace corral

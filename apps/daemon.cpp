@@ -13,6 +13,7 @@
 #include "os/groups.hpp"
 #include "os/installed_program.hpp"
 #include "os/random.hpp"
+#include "providers/claimed_backend.hpp"
 #include "providers/namespace/backend.hpp"
 
 #include <caf/actor_system.hpp>
@@ -227,23 +228,8 @@ tl::expected<void, std::string> make_socket_reachable(const config& x) {
   return {};
 }
 
-/// Takes over what an earlier run left, and removes what can't be.
-std::vector<endpoint_ptr> take_over(sandbox_backend& backend) {
-  std::vector<endpoint_ptr> found;
-  for (auto& id : backend.list()) {
-    if (auto x = backend.discover(id)) {
-      found.push_back(std::make_shared<const endpoint>(std::move(*x)));
-      continue;
-    }
-    if (auto gone = backend.destroy(id, false); !gone)
-      spdlog::warn("cannot remove sandbox {} of an earlier run: {}", id, gone.error().message);
-  }
-  if (!found.empty())
-    spdlog::info("found {} sandboxes of an earlier run", found.size());
-  return found;
-}
-
 tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_backend> backend,
+                                     std::shared_ptr<claimed_backend> claimed,
                                      std::vector<endpoint_ptr> found) {
   auto& pool = x.pools.front();
   caf::actor_system_config cfg;
@@ -257,8 +243,8 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   }
   if (auto reachable = make_socket_reachable(x); !reachable)
     return failed{reachable.error()};
-  worker_factory make_worker = [&sys, backend] {
-    return sys.spawn<caf::detached>(backend_worker, backend);
+  worker_factory make_worker = [&sys, claimed] {
+    return sys.spawn<caf::detached>(backend_worker, claimed);
   };
   auto provider = spawn_on(sys, edge->unit(), corral::provider, provider_settings_of(x, pool),
                            provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool),
@@ -301,12 +287,21 @@ tl::expected<int, std::string> run_daemon(const config& x) {
   std::shared_ptr<sandbox_backend> backend = std::move(*opened);
   // A drain ends what is to be ended; a daemon that can't start ends nothing.
   backend->leave_running();
-  auto found = take_over(*backend);
+  auto claims = host_claims::open(x.data_dir, {"ipc://" + x.socket, x.state_dir});
+  if (!claims)
+    return failed{claims.error().message};
+  auto claimed = std::make_shared<claimed_backend>(
+      backend, std::make_shared<const host_claims>(std::move(*claims)));
+  std::vector<endpoint_ptr> found;
+  for (auto& e : claimed->take_over([](const std::string& text) { spdlog::warn("{}", text); }))
+    found.push_back(std::make_shared<const endpoint>(std::move(e)));
+  if (!found.empty())
+    spdlog::info("found {} sandboxes of an earlier run", found.size());
   if (auto proved = backend->probe(); !proved)
     return failed{proved.error().message};
   for (auto& line : backend->warnings())
     spdlog::warn("{}", line);
-  return serve(x, backend, std::move(found));
+  return serve(x, backend, claimed, std::move(found));
 }
 
 } // namespace corral

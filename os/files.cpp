@@ -31,21 +31,35 @@ os_result<std::string> read_small_file(const std::filesystem::path& path, size_t
   }
 }
 
-os_result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content,
-                                      mode_t mode) {
+namespace {
+
+os_result<void> replace(const std::filesystem::path& path, std::string_view content, mode_t mode,
+                        bool synced) {
   auto temporary = path;
   temporary += "." + random_hex(8) + ".new";
   unique_fd fd{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
   if (!fd)
     return last_os_error("create", temporary.native());
   auto result = write_all(fd, content);
-  if (result && ::fsync(fd.get()) != 0)
+  if (result && synced && ::fsync(fd.get()) != 0)
     result = last_os_error("sync", temporary.native());
   if (result && ::rename(temporary.c_str(), path.c_str()) != 0)
     result = last_os_error("rename", path.native());
   if (!result)
     ::unlink(temporary.c_str());
   return result;
+}
+
+} // namespace
+
+os_result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content,
+                                      mode_t mode) {
+  return replace(path, content, mode, true);
+}
+
+os_result<void> replace_file(const std::filesystem::path& path, std::string_view content,
+                             mode_t mode) {
+  return replace(path, content, mode, false);
 }
 
 os_result<void> write_knob(const std::filesystem::path& path, std::string_view content) {

@@ -22,6 +22,10 @@ os_result<std::string> read_small_file(const std::filesystem::path& path, size_t
 os_result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content,
                                       mode_t mode = 0600);
 
+/// The same without the sync: for what nobody needs after a power failure.
+os_result<void> replace_file(const std::filesystem::path& path, std::string_view content,
+                             mode_t mode = 0600);
+
 /// Writes into an existing file in one write(2), as /proc and cgroup files want it.
 os_result<void> write_knob(const std::filesystem::path& path, std::string_view content);
 

@@ -76,6 +76,10 @@ public:
   /// Ends a sandbox with all its processes; gone already is success. `purge` removes its data too.
   virtual result<void> destroy(const std::string& id, bool purge) = 0;
 
+  /// Ends a sandbox that a dead daemon with other directories made, by what that has on record in
+  /// its state_dir; gone already is success.
+  virtual result<void> end_left(const std::string& state_dir, const std::string& id) = 0;
+
   /// The ids of what is left from an earlier run.
   virtual std::vector<std::string> list() = 0;
 

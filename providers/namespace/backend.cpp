@@ -110,6 +110,12 @@ result<void> namespace_backend::destroy(const std::string& id, bool purge) {
   return tl::unexpected{report(std::move(gone.error()))};
 }
 
+result<void> namespace_backend::end_left(const std::string& state_dir, const std::string& id) {
+  return maker_->end_left(state_dir, id).map_error([this](auto&& why) {
+    return report(std::forward<decltype(why)>(why));
+  });
+}
+
 std::vector<std::string> namespace_backend::list() {
   auto result = maker_->ids();
   std::lock_guard lock{mutex_};

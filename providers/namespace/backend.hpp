@@ -35,6 +35,7 @@ public:
   result<endpoint> create(const sandbox_spec& spec) override;
   result<endpoint> discover(const std::string& id) override;
   result<void> destroy(const std::string& id, bool purge) override;
+  result<void> end_left(const std::string& state_dir, const std::string& id) override;
   std::vector<std::string> list() override;
   void leave_running() override;
   bool healthy(const std::string& id) override;

@@ -310,6 +310,24 @@ attempt<void> sandbox_maker::unmake(const std::string& id, bool purge, child_pro
   return {};
 }
 
+attempt<void> sandbox_maker::end_left(const std::filesystem::path& state_dir,
+                                      const std::string& id) const {
+  std::error_code missing;
+  if (!std::filesystem::is_directory(state_dir / "sandboxes", missing))
+    return {};
+  auto theirs = record_store::open(state_dir / "sandboxes");
+  if (!theirs)
+    return failed("record", theirs.error());
+  auto record = theirs->read(id);
+  if (!record)
+    return {};
+  if (auto ended = end_processes(record->outer, record->guest, nullptr, kill_limit); !ended)
+    return failed("end processes", ended.error());
+  if (auto removed = theirs->remove(id); !removed)
+    return failed("remove record", removed.error());
+  return {};
+}
+
 std::vector<std::string> sandbox_maker::ids() const {
   std::set<std::string> result;
   for (auto& found : {links_.ids(), cgroups_.ids(), dirs_.anonymous_ids()})

@@ -72,6 +72,9 @@ public:
   /// anonymous. `ours` is the bwrap that we started, if we did.
   attempt<void> unmake(const std::string& id, bool purge, child_process* ours) const;
 
+  /// Ends the processes that a record of another, dead daemon names, and removes the record.
+  attempt<void> end_left(const std::filesystem::path& state_dir, const std::string& id) const;
+
   /// The ids that have left anything, without those of other pools.
   std::vector<std::string> ids() const;
 

@@ -4,13 +4,10 @@
 #include "messages/wire/names.hpp"
 #include "messages/wire/ops.hpp"
 #include "os/files.hpp"
-#include "os/random.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <limits>
 
 namespace corral::jail {
@@ -79,17 +76,7 @@ os_result<record_store> record_store::open(const std::filesystem::path& director
 }
 
 os_result<void> record_store::write(const sandbox_record& record) const {
-  auto path = path_of(record.id);
-  auto temporary = directory_ / ("." + record.id + "." + random_hex(4));
-  unique_fd fd{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-  if (!fd)
-    return last_os_error("create", temporary.native());
-  auto result = write_all(fd, record.to_json());
-  if (result && ::rename(temporary.c_str(), path.c_str()) != 0)
-    result = last_os_error("rename", path.native());
-  if (!result)
-    ::unlink(temporary.c_str());
-  return result;
+  return replace_file(path_of(record.id), record.to_json());
 }
 
 std::optional<sandbox_record> record_store::read(const std::string& id) const {

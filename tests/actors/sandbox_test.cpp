@@ -522,7 +522,7 @@ TEST_CASE_FIXTURE(taken_over,
 }
 
 TEST_CASE_FIXTURE(taken_over, "who sends the key of the running exec joins it, others wait") {
-  exec(1, fields{}.set("key", "other"));
+  submit(1, exec_request(fields{}.set("key", "other")), "bob");
   exec(2, fields{}.set("key", "k"));
   CHECK(guest.got("exec") == tickets{2});
   reply(2, fields{}.set("exit_code", 0));

@@ -311,4 +311,45 @@ TEST_SUITE("corral-guest: keys") {
     greet();
     CHECK(text_of(run("echo kept; touch ended", key), "stdout") == "kept\n");
   }
+
+  TEST_CASE_FIXTURE(greeted, "a key's result can be asked for without its command") {
+    auto result_of = [&](const char* key) {
+      message x;
+      x.header.set("op", "result").set("key", key).set("want", std::vector<std::string>{"stdout"});
+      return reply(request(std::move(x)));
+    };
+    auto ran = exec("read x; echo $x; exit 3", fields{}.set("key", "k").set("stdin_open", true));
+    CHECK(result_of("k").header.text("state") == "running");
+    CHECK(result_of("other").header.text("state") == "not_found");
+    CHECK(result_of("other").header.integer("age_ms").has_value());
+    message input;
+    input.header.set("op", "input").set("target", ran).set("eof", true);
+    input.add_part("stdin", blob::copy_of("in\n"));
+    reply(request(std::move(input)));
+    reply(ran);
+    auto x = result_of("k");
+    CHECK(x.header.text("state") == "finished");
+    CHECK(x.header.integer("exit_code") == 3);
+    CHECK(x.parts.size() == 1);
+    CHECK(text_of(x, "stdout") == "in\n");
+  }
+
+  TEST_CASE_FIXTURE(greeted, "a later daemon can wait for the running exec, and cancel it") {
+    auto attach = [&] {
+      message x;
+      x.header.set("op", "attach");
+      return request(std::move(x));
+    };
+    CHECK(reply(attach()).header.flag("ok") == true);
+    exec("sleep 1000", fields{}.set("key", "k"));
+    drop();
+    accept();
+    CHECK(hello.text("running_key") == "k");
+    greet();
+    auto waits = attach();
+    send(fields{}.set("op", "cancel").set("re", waits));
+    auto ended = reply(waits);
+    CHECK(ended.header.flag("cancelled") == true);
+    CHECK(ended.parts.empty());
+  }
 }

@@ -230,7 +230,7 @@ private:
         },
         [this, self](find_atom, const std::string& id) {
           orders.push({"find", id, {}, false});
-          return give(self, {"default", id}, false);
+          return give(self, {"default", thread_of(id)}, false);
         },
         [=, this](inspect_atom, const std::string& id) {
           orders.push({"inspect", id, {}, false});
@@ -263,6 +263,13 @@ private:
     };
   }
 
+  /// Whose sandbox it is; one that was never made has its id for a name.
+  std::string thread_of(const std::string& id) {
+    std::lock_guard guard{mutex_};
+    auto i = threads_.find(id);
+    return i != threads_.end() ? i->second : id;
+  }
+
   caf::result<corral::grant> give(provider_actor::pointer self, const owner& who, bool lease) {
     std::unique_lock lock{mutex_};
     if (auto x = std::exchange(failure_, std::nullopt))
@@ -272,6 +279,7 @@ private:
       replace(who.thread, who.thread);
       lock.lock();
     }
+    threads_[sandbox_id_of(who)] = who.thread;
     corral::grant g{sandbox_id_of(who), who, current_[who.thread], lease ? "L" : "", "created", 4};
     if (!hold_)
       return g;
@@ -287,6 +295,7 @@ private:
   std::mutex mutex_; // Of what follows.
   std::map<std::string, sandbox_actor> current_;
   std::vector<sandbox_actor> all_;
+  std::map<std::string, std::string> threads_; // By id.
   bool hold_ = false;
   std::optional<error> failure_;
   std::vector<std::pair<caf::typed_response_promise<corral::grant>, corral::grant>> held_;

@@ -65,8 +65,8 @@ def new_daemon():
     """Makes corralds for one test: new_daemon({"pool.replicas": 2})."""
     made = []
 
-    def make(options=None, start=True):
-        made.append(Daemon(options))
+    def make(options=None, start=True, data_dir=None):
+        made.append(Daemon(options, data_dir))
         return made[-1].start() if start else made[-1]
 
     try:

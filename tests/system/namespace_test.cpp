@@ -123,6 +123,54 @@ TEST_CASE("what a daemon left when it was killed is found and removed by the nex
   CHECK(traces_of(pool, spec.id).empty());
 }
 
+TEST_CASE("what a daemon left when it was killed can be taken over by the next") {
+  namespace_pool pool;
+  auto spec = spec_of("t1");
+  leave_behind(pool, spec);
+  auto backend = pool.open();
+  backend->leave_running();
+  auto found = backend->discover(spec.id);
+  REQUIRE(found);
+  CHECK(found->who == spec.who);
+  CHECK_FALSE(found->stale);
+  CHECK(backend->list().empty());
+  CHECK_FALSE(backend->discover(spec.id)); // It is ours already.
+  backend.reset(); // Leaves it once more.
+  auto changed = pool.settings();
+  changed.limits.tmp_size = 1 << 20;
+  auto next = pool.open(changed);
+  found = next->discover(spec.id);
+  REQUIRE(found);
+  CHECK(found->stale);
+  REQUIRE(next->destroy(spec.id, false));
+  CHECK(traces_of(pool, spec.id).empty());
+}
+
+TEST_CASE("what can't be taken over is not found") {
+  namespace_pool pool;
+  auto spec = spec_of("t1");
+  leave_behind(pool, spec);
+  auto other_pool = pool.settings();
+  other_pool.pool = "other";
+  CHECK_FALSE(pool.open(other_pool)->discover(spec.id));
+  auto store = jail::record_store::open(pool.path() / "state/sandboxes").value();
+  auto record = store.read(spec.id).value();
+  auto backend = pool.open();
+  CHECK_FALSE(backend->discover(sandbox_id_of({"default", "unknown"})));
+  CHECK_FALSE(backend->discover("../etc"));
+  auto changed = record;
+  changed.guest.start_time += 1; // Its pid is another process's now.
+  REQUIRE(store.write(changed));
+  CHECK_FALSE(backend->discover(spec.id));
+  REQUIRE(store.write(record));
+  REQUIRE(backend->end_left(pool.path() / "state", spec.id));
+  CHECK_FALSE(backend->healthy(spec.id));
+  CHECK_FALSE(store.read(spec.id));
+  REQUIRE(backend->end_left(pool.path() / "no such directory", spec.id));
+  REQUIRE(backend->destroy(spec.id, false));
+  CHECK(traces_of(pool, spec.id).empty());
+}
+
 TEST_CASE("a sandbox of which only bwrap is on record is ended with all in it") {
   namespace_pool pool;
   auto spec = spec_of("t1");

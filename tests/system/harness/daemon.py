@@ -24,14 +24,15 @@ class Daemon:
 
     Args:
         options: what `--set` is given, such as {"pool.replicas": 3}.
+        data_dir: another's, to share it.
     """
 
     live = []  # Those whose directories exist, for the log of a test that fails.
 
-    def __init__(self, options=None):
+    def __init__(self, options=None, data_dir=None):
         self.base = tempfile.mkdtemp(prefix="corral-", dir="/tmp")
         os.chmod(self.base, 0o711)  # Owners' uids pass through it.
-        self.data_dir = f"{self.base}/data"
+        self.data_dir = data_dir or f"{self.base}/data"
         self.state_dir = f"{self.base}/state"
         self.run_dir = f"{self.base}/run"
         self.socket = f"{self.run_dir}/corral.sock"
