@@ -1,5 +1,6 @@
 """Daemons that share a data_dir: an owner has one sandbox on the machine, whoever is asked."""
 
+import os
 import threading
 import time
 
@@ -13,7 +14,10 @@ from corral import errors
 def pair(new_daemon):
     one = new_daemon()
     two = new_daemon(data_dir=one.data_dir)
-    return one, two
+    yield one, two
+    # The first one's traces are looked for once the second is gone: they share a directory.
+    assert two.stop()[0] == 0
+    assert traces.files(two) == [] and os.listdir(f"{one.data_dir}/owners") == os.listdir(f"{one.state_dir}/sandboxes")
 
 
 def acquire(daemon, thread):
@@ -60,7 +64,6 @@ def test_a_dead_daemons_sandbox_passes_to_the_other(pair):
             assert one.records() == []
             assert acquire(one, "a") is None
             assert passed.exec("echo still").stdout == b"still\n"
-    assert one.stop()[0] == 0
 
 
 @pytest.mark.limit(240)
@@ -94,5 +97,3 @@ def test_two_daemons_that_race_for_a_thread_make_one_sandbox(pair):
             got[winner].destroy(force=True)
             eventually(lambda: winner.records() == [], what="its end")
     print(f"200 races in {time.monotonic() - begin:.1f} s, won {wins[one]} to {wins[two]}")
-    for daemon in pair:
-        assert daemon.stop() == (0, [])
