@@ -60,6 +60,7 @@ caf::result<caf::ok_atom> provider_state::drain(duration limit) {
     if (x.actor)
       self_->send(x.actor, drain_atom::value);
   }
+  stop_waiting();
   drain_step();
   return promise;
 }
@@ -100,6 +101,11 @@ void provider_state::tick(uint64_t epoch) {
   }
   if (drain_until_)
     drain_step();
+  expire_waiting();
+  if (retry_at_ && *retry_at_ <= now()) {
+    retry_at_.reset();
+    serve_queue();
+  }
   rearm();
 }
 
@@ -108,6 +114,13 @@ void provider_state::rearm() {
   for (auto& [id, x] : table_)
     if (x.deadline && (!due || *x.deadline < *due))
       due = x.deadline;
+  auto consider = [&due](time_point x) { due = due ? std::min(*due, x) : x; };
+  if (!queue_.empty() && retry_at_)
+    consider(*retry_at_);
+  for (auto& [id, x] : table_)
+    if (x.state == phase::waiting)
+      for (auto& w : x.waiters)
+        consider(w.until);
   if (drain_until_ && table_.size() > 0) {
     auto poll = now() + drain_poll;
     if (*drain_until_ > now())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "actors/capacity_queue.hpp"
 #include "actors/deadline_timer.hpp"
 #include "actors/lease_table.hpp"
 #include "actors/sandbox_table.hpp"
@@ -17,6 +18,7 @@ namespace corral {
 /// What to do when a pool is at `replicas` and nothing is warm.
 enum class when_full : uint8_t {
   burst, ///< Create all the same and say so, up to `max_sandboxes`.
+  wait,  ///< Until there is room, one turn a client.
   reject,
 };
 
@@ -24,7 +26,10 @@ struct provider_settings {
   std::string pool = "default";
   size_t replicas = 64;
   size_t max_sandboxes = 256;
+  size_t max_per_user = 64; ///< Of a named user: `default` is whoever says no name.
   when_full overflow = when_full::burst;
+  duration wait_timeout = std::chrono::seconds{60}; ///< Of an order that doesn't say.
+  duration reap_interval{0}; ///< A reap late by more than two of these moves the clocks. 0: off.
   duration idle_timeout = std::chrono::seconds{600};   ///< 0: never.
   duration lease_idle_timeout = std::chrono::hours{4}; ///< 0: never.
   duration connect_limit = std::chrono::seconds{60};   ///< From the start to the guest's hello.
@@ -67,7 +72,12 @@ private:
   void begin(slot& x);
   void make_room(const std::string& id, std::vector<std::string> busy);
   void overflow(slot& x);
-  void no_room(slot& x);
+  error no_room(const slot& x) const;
+  bool user_is_full(const slot& x) const;
+  std::optional<std::string> victim_for(const slot& x, const std::vector<std::string>& busy) const;
+  void serve_queue();
+  void expire_waiting();
+  void stop_waiting();
   void create(const std::string& id);
   void adopt(const endpoint_ptr& x);
   void await_guest(slot& x, const endpoint_ptr& where);
@@ -119,6 +129,9 @@ private:
   sandbox_table table_;
   warm_pool pool_;
   lease_table leases_;
+  capacity_queue queue_;
+  std::optional<time_point> retry_at_; // What is warm and works may be free by then.
+  std::optional<time_point> last_reap_;
   deadline_timer timer_;
   std::map<std::string, uint64_t> events_;   // How often each was told.
   std::map<std::string, uint64_t> acquired_; // By origin.

@@ -10,6 +10,12 @@
 
 namespace corral {
 
+namespace {
+
+constexpr duration busy_retry = std::chrono::milliseconds{100};
+
+} // namespace
+
 caf::result<grant> provider_state::acquire(acquire_order order) {
   if (drain_until_)
     return to_caf(shutting_down());
@@ -22,8 +28,16 @@ caf::result<grant> provider_state::acquire(acquire_order order) {
     return hand_out(*known, order, "active");
   auto promise = self_->make_response_promise<grant>();
   auto& x = known ? *known : table_.add(id, order.who, anonymous);
-  x.waiters.push_back({std::move(order), promise});
-  if (!known)
+  auto until = now() + order.wait.value_or(settings_.wait_timeout);
+  x.waiters.push_back({std::move(order), promise, until});
+  if (!known && settings_.overflow == when_full::wait && !queue_.empty()) {
+    x.state = phase::waiting; // Behind those who wait already.
+    queue_.add(x.waiters.front().order.client, id);
+    serve_queue();
+    rearm();
+  } else if (x.state == phase::waiting)
+    rearm();
+  else if (!known)
     begin(x);
   else if (known->state == phase::ready)
     x.stale ? end_if_unused(x, "destroyed") : probe(x);
@@ -32,22 +46,35 @@ caf::result<grant> provider_state::acquire(acquire_order order) {
 
 void provider_state::begin(slot& x) {
   x.state = phase::starting;
-  if (table_.occupied() <= settings_.replicas)
+  if (table_.occupied() <= settings_.replicas && !user_is_full(x))
     return create(x.id);
   make_room(x.id, {});
 }
 
-/// Evicts the least recently used warm sandbox, or decides what happens without one. `busy` have
-/// said no and are not asked again.
+/// Counting the one that is to be made.
+bool provider_state::user_is_full(const slot& x) const {
+  auto counted = table_.occupied_by(x.who.user) + (x.is_there() ? 0 : 1);
+  return x.who.user != "default" && counted > settings_.max_per_user;
+}
+
+/// The warm sandbox that has to go for this one: its user's own, if that has too many.
+std::optional<std::string> provider_state::victim_for(const slot& x,
+                                                      const std::vector<std::string>& busy) const {
+  auto skip = busy;
+  auto full = user_is_full(x);
+  for (auto& [other, y] : table_)
+    if (y.state != phase::ready || (full && y.who.user != x.who.user))
+      skip.push_back(other);
+  return pool_.least_recently_used(skip);
+}
+
+/// Evicts a warm sandbox, or decides what happens without one. `busy` have said no and are not
+/// asked again.
 void provider_state::make_room(const std::string& id, std::vector<std::string> busy) {
   auto newcomer = table_.find(id);
   if (!newcomer || newcomer->state != phase::starting)
     return;
-  auto skip = busy;
-  for (auto& [other, x] : table_)
-    if (x.state != phase::ready)
-      skip.push_back(other);
-  auto victim = pool_.least_recently_used(skip);
+  auto victim = victim_for(*newcomer, busy);
   if (!victim)
     return overflow(*newcomer);
   auto& x = *table_.find(*victim);
@@ -65,19 +92,77 @@ void provider_state::make_room(const std::string& id, std::vector<std::string> b
 }
 
 void provider_state::overflow(slot& x) {
-  if (settings_.overflow == when_full::reject || table_.occupied() > settings_.max_sandboxes)
-    return no_room(x);
+  if (settings_.overflow == when_full::wait && !x.waiters.empty()) {
+    x.state = phase::waiting;
+    queue_.put_back(x.waiters.front().order.client, x.id);
+    retry_at_ = now() + busy_retry;
+    return rearm();
+  }
+  auto may_burst = settings_.overflow == when_full::burst && !user_is_full(x);
+  if (!may_burst || table_.occupied() > settings_.max_sandboxes)
+    return fail(x, no_room(x));
   tell("burst", x, fields{}.set("replicas", settings_.replicas));
   create(x.id);
 }
 
-void provider_state::no_room(slot& x) {
+error provider_state::no_room(const slot& x) const {
+  auto position = queue_.position(x.id).value_or(queue_.size());
   fields details;
   details.set("active", pool_.active()).set("warm", pool_.warm());
   details.set("replicas", settings_.replicas).set("max_sandboxes", settings_.max_sandboxes);
-  error why{errc::capacity_exceeded,
-            "pool " + settings_.pool + " is full: release sandboxes, or raise replicas", details};
-  fail(x, why);
+  details.set("position", position);
+  details.set("retry_after_ms", queue_.estimate(position).count());
+  if (user_is_full(x))
+    return {errc::capacity_exceeded,
+            "user " + x.who.user
+                + " has as many sandboxes as a user may: release some, or raise "
+                  "max_per_user",
+            details.set("max_per_user", settings_.max_per_user)};
+  return {errc::capacity_exceeded,
+          "pool " + settings_.pool + " is full: release sandboxes, or raise replicas", details};
+}
+
+/// Lets those go on that there is room for now.
+void provider_state::serve_queue() {
+  while (!queue_.empty() && !drain_until_) {
+    auto next = queue_.take([this](const std::string& id) {
+      auto& x = *table_.find(id);
+      auto room = table_.occupied() < settings_.replicas && !user_is_full(x);
+      return room || victim_for(x, {});
+    });
+    if (!next)
+      return;
+    begin(*table_.find(*next));
+  }
+}
+
+/// Answers those whose time to wait is over.
+void provider_state::expire_waiting() {
+  std::vector<std::string> over;
+  for (auto& [id, x] : table_) {
+    if (x.state != phase::waiting)
+      continue;
+    auto why = no_room(x);
+    std::erase_if(x.waiters, [&](auto& w) {
+      if (w.until > now())
+        return false;
+      w.promise.deliver(to_caf(why));
+      return true;
+    });
+  }
+  stop_waiting();
+}
+
+/// Forgets those that nobody waits for any more.
+void provider_state::stop_waiting() {
+  std::vector<std::string> gone;
+  for (auto& [id, x] : table_)
+    if (x.state == phase::waiting && x.waiters.empty())
+      gone.push_back(id);
+  for (auto& id : gone) {
+    queue_.erase(id);
+    table_.forget(id);
+  }
 }
 
 void provider_state::create(const std::string& id) {
@@ -178,6 +263,7 @@ void provider_state::fail(slot& x, const error& why) {
   table_.forget(x.id);
   for (auto& w : waiters)
     w.promise.deliver(to_caf(why));
+  serve_queue();
 }
 
 void provider_state::fail_and_destroy(slot& x, const error& why) {

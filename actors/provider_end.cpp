@@ -41,6 +41,10 @@ void provider_state::destroy(slot& x, reason why) {
   tear_down(x.id);
   if (auto then = std::exchange(x.on_retire_answer, nullptr))
     then({}); // It ended in another way before it answered.
+  if (why != "evicted") {
+    queue_.freed(now());
+    serve_queue();
+  }
 }
 
 void provider_state::tear_down(const std::string& id) {
@@ -93,6 +97,17 @@ void provider_state::lost(const caf::down_msg& msg) {
 
 void provider_state::reap() {
   table_.forget_ended(now());
+  auto late = last_reap_ ? now() - *last_reap_ - settings_.reap_interval : duration::zero();
+  last_reap_ = now();
+  if (settings_.reap_interval > duration::zero() && late > 2 * settings_.reap_interval) {
+    // The machine was stopped: nobody could use anything meanwhile.
+    pool_.shift(late);
+    parts_.observe(
+        "late",
+        fields{}
+            .set("pool", settings_.pool)
+            .set("late_ms", std::chrono::duration_cast<std::chrono::milliseconds>(late).count()));
+  }
   for (auto& id : pool_.expired(now(), settings_.idle_timeout, settings_.lease_idle_timeout)) {
     auto& x = *table_.find(id);
     auto limit = leases_.count(id) > 0 ? settings_.lease_idle_timeout : settings_.idle_timeout;

@@ -21,7 +21,7 @@ caf::result<grant> provider_state::find(const std::string& id) {
   if (x.state == phase::ready)
     return grant{x.id, x.who, x.actor, {}, origin, x.session};
   auto promise = self_->make_response_promise<grant>();
-  x.waiters.push_back({{x.who, {}, false}, promise});
+  x.waiters.push_back({{x.who, {}, false}, promise, now() + settings_.wait_timeout});
   return promise;
 }
 
@@ -37,7 +37,7 @@ caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
   row.set("user", x.who.user).set("pool", settings_.pool).set("leases", leases_.count(x.id));
   x.anonymous ? row.set("thread", nullptr) : row.set("thread", x.who.thread);
   row.set("session", x.session).set("stale", x.stale);
-  if (x.state == phase::starting || x.state == phase::ending)
+  if (!x.actor || x.state == phase::starting || x.state == phase::ending)
     return share(row);
   auto promise = self_->make_response_promise<fields_ptr>();
   self_->request(x.actor, caf::infinite, inspect_atom::value)
@@ -59,7 +59,7 @@ caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
 }
 
 std::string provider_state::state_of(const slot& x) const {
-  if (x.state == phase::starting || x.state == phase::ending)
+  if (!x.is_there() || x.state == phase::starting)
     return std::string{to_string(x.state)};
   return leases_.count(x.id) > 0 ? "leased" : "parked";
 }
@@ -106,6 +106,7 @@ fields_ptr provider_state::release_all(const client_key& client) {
       w.promise.deliver(to_caf({errc::invalid_request, "the client has gone", {}}));
       return true;
     });
+  stop_waiting();
   auto dropped = leases_.release_client(client);
   for (auto& x : dropped)
     released(x);
@@ -121,8 +122,10 @@ void provider_state::released(const lease_table::lease& lease) {
   if (leases_.count(x->id) > 0)
     return;
   pool_.set_active(x->id, false);
+  queue_.freed(now());
   if (x->anonymous || x->stale)
     end_if_unused(*x, "destroyed");
+  serve_queue();
 }
 
 caf::result<fields_ptr> provider_state::destroy_for(const std::string& id, const client_key& client,
@@ -173,6 +176,7 @@ fields_ptr provider_state::stats() {
   x.set("pool", settings_.pool).set("sandboxes", table_.size()).set("active", pool_.active());
   x.set("warm", pool_.warm()).set("replicas", settings_.replicas);
   x.set("max_sandboxes", settings_.max_sandboxes).set("leases", leases_.size());
+  x.set("waiting", queue_.size()).set("max_per_user", settings_.max_per_user);
   x.set("backend_queue", crew_.queued()).set("events", events).set("acquires", acquired);
   return share(x);
 }

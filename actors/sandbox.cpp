@@ -296,6 +296,8 @@ void sandbox_state::tick(uint64_t epoch) {
   if (!timer_.fired(epoch))
     return;
   auto t = now();
+  if (auto due = next_due(); due && t - *due > settings_.lateness)
+    forgive(t - *due);
   for (auto i = pings_.begin(); i != pings_.end();) {
     if (i->second.deadline > t) {
       ++i;
@@ -315,7 +317,7 @@ void sandbox_state::tick(uint64_t epoch) {
   rearm();
 }
 
-void sandbox_state::rearm() {
+std::optional<time_point> sandbox_state::next_due() const {
   auto due = queue_.next_deadline();
   auto consider = [&](std::optional<time_point> x) {
     if (x && (!due || *x < *due))
@@ -325,7 +327,16 @@ void sandbox_state::rearm() {
     consider(w.backstop);
   for (auto& [re, p] : pings_)
     consider(p.deadline);
-  timer_.arm(self_, due);
+  return due;
+}
+
+/// Moves what a guest has to keep: this process was stopped, and its answers may be waiting unread.
+void sandbox_state::forgive(duration late) {
+  for (auto& [ticket, w] : works_)
+    if (w.backstop)
+      w.backstop = std::max(*w.backstop + late, now() + settings_.backstop);
+  for (auto& [re, p] : pings_)
+    p.deadline = std::max(p.deadline + late, now() + settings_.ping_limit);
 }
 
 void sandbox_state::lose(std::string_view cause) {

@@ -28,6 +28,7 @@ struct sandbox_settings {
   request_defaults defaults;
   duration backstop = std::chrono::seconds{5};   ///< Past a deadline that the guest enforces.
   duration ping_limit = std::chrono::seconds{2}; ///< For a guest to answer a ping.
+  duration lateness = std::chrono::seconds{1};   ///< Of a timer that means that time stood still.
   /// What the memory limit did so far, if there is one; asked after an exec that failed.
   std::function<std::optional<memory_counters>()> memory = [] { return std::nullopt; };
   /// Hears of an exception, which ends the actor.
@@ -79,7 +80,9 @@ private:
   void add_memory_kills(fields& result);
   void reply(const answer_sink& sink, ticket_id ticket, message x);
   void tick(uint64_t epoch);
-  void rearm();
+  std::optional<time_point> next_due() const;
+  void rearm() { timer_.arm(self_, next_due()); }
+  void forgive(duration late);
   void lose(std::string_view cause);
   void leave();
   void end(const std::map<ticket_id, work>& works, const error& why);

@@ -50,8 +50,13 @@ result<sandbox_slot*> sandbox_table::resolve(const std::string& id_or_prefix) {
 }
 
 size_t sandbox_table::occupied() const {
-  return static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), [](auto& item) {
-    return item.second.state != sandbox_slot::phase::ending;
+  return static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(),
+                                           [](auto& item) { return item.second.is_there(); }));
+}
+
+size_t sandbox_table::occupied_by(const std::string& user) const {
+  return static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), [&](auto& item) {
+    return item.second.is_there() && item.second.who.user == user;
   }));
 }
 
@@ -61,6 +66,7 @@ void sandbox_table::forget_ended(time_point now) {
 
 std::string_view to_string(sandbox_slot::phase x) {
   switch (x) {
+  case sandbox_slot::phase::waiting:
   case sandbox_slot::phase::starting:
     return "starting";
   case sandbox_slot::phase::ending:

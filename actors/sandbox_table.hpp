@@ -15,6 +15,7 @@ namespace corral {
 /// What a pool knows of one sandbox.
 struct sandbox_slot {
   enum class phase {
+    waiting,  ///< For room in the pool.
     starting, ///< Being made, or its guest has not said hello.
     ready,
     probing,  ///< Warm, and asked whether it still answers.
@@ -25,7 +26,11 @@ struct sandbox_slot {
   struct waiter {
     acquire_order order;
     caf::typed_response_promise<grant> promise;
+    time_point until; ///< It waits for room no longer than this.
   };
+
+  /// Exists, or is being made.
+  bool is_there() const { return state != phase::waiting && state != phase::ending; }
 
   std::string id;
   owner who;
@@ -61,14 +66,17 @@ public:
   /// By id or by a prefix of at least `min_id_prefix` digits that fits just one.
   result<sandbox_slot*> resolve(const std::string& id_or_prefix);
 
-  /// Slots that are not ending: what counts against `replicas`.
+  /// Slots that are neither waiting nor ending: what counts against `replicas`.
   size_t occupied() const;
+  size_t occupied_by(const std::string& user) const;
   size_t size() const { return slots_.size(); }
 
   void forget_ended(time_point now);
 
   auto begin() { return slots_.begin(); }
   auto end() { return slots_.end(); }
+  auto begin() const { return slots_.begin(); }
+  auto end() const { return slots_.end(); }
 
 private:
   std::map<std::string, sandbox_slot> slots_;

@@ -40,6 +40,11 @@ void warm_pool::touch(const std::string& id, time_point at) {
   order_.splice(place, order_, i->second);
 }
 
+void warm_pool::shift(duration delay) {
+  for (auto& x : order_)
+    x.used_at += delay;
+}
+
 std::optional<std::string>
 warm_pool::least_recently_used(const std::vector<std::string>& except) const {
   for (auto& x : order_)

@@ -27,6 +27,9 @@ public:
   /// It was used at `at`: moves it behind all that were used before. Never moves it forward in age.
   void touch(const std::string& id, time_point at);
 
+  /// Makes every last use later by `delay`: time in which nothing could be used.
+  void shift(duration delay);
+
   /// The warm one that was used least recently and is not in `except`.
   std::optional<std::string> least_recently_used(const std::vector<std::string>& except = {}) const;
 

@@ -110,7 +110,12 @@ provider_settings provider_settings_of(const config& x, const pool_config& pool)
   s.pool = pool.name;
   s.replicas = pool.replicas;
   s.max_sandboxes = pool.max_sandboxes;
-  s.overflow = pool.overflow == overflow_policy::reject ? when_full::reject : when_full::burst;
+  s.max_per_user = pool.max_per_user;
+  s.overflow = pool.overflow == overflow_policy::reject ? when_full::reject
+               : pool.overflow == overflow_policy::wait ? when_full::wait
+                                                        : when_full::burst;
+  s.wait_timeout = pool.wait_timeout;
+  s.reap_interval = pool.reap_interval;
   s.idle_timeout = pool.idle_timeout;
   s.lease_idle_timeout = pool.lease_idle_timeout;
   s.connect_limit = pool.create_timeout;

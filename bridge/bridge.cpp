@@ -201,7 +201,10 @@ void bridge::acquire(ticket_id ticket) {
   auto client = clients_.find(e.context.routing_id);
   acquire_order order{{h.text("user").value_or("default"), h.text("thread").value_or("")},
                       e.client,
-                      client && client_registry::may_lease(*client)};
+                      client && client_registry::may_lease(*client),
+                      {}};
+  if (auto wait = h.integer("wait_ms"))
+    order.wait = std::chrono::milliseconds{*wait};
   request(provider_, caf::infinite, acquire_atom::value, order)
       .then(
           [this, ticket, order](const grant& g) {
@@ -283,6 +286,10 @@ fields bridge::counters() const {
 
 void bridge::look_for_silent_clients() {
   delayed_send(this, silence_check, tick_atom::value);
+  auto late = looked_ ? now() - *looked_ - silence_check : duration::zero();
+  looked_ = now();
+  if (late > 2 * silence_check)
+    clients_.shift(late); // This process was stopped; what they sent may be waiting unread.
   for (auto& routing_id : std::set{backlogged_})
     go_on_sending(routing_id);
   auto silent = clients_.take_silent(now(), [this](auto& key) { return open_.has(key); });

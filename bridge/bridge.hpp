@@ -154,6 +154,7 @@ private:
   std::map<std::string_view, latency_histogram> latency_; // By op.
   std::map<std::string, uint64_t> errors_;                // By code.
   uint64_t dropped_ = 0;
+  std::optional<time_point> looked_; // For silent clients.
   bool draining_ = false;
 };
 

@@ -64,6 +64,12 @@ public:
     return result;
   }
 
+  /// Makes every last sign of life later by `delay`: time in which none could be seen.
+  void shift(duration delay) {
+    for (auto& [routing_id, x] : clients_)
+      x.seen += delay;
+  }
+
   size_t size() const { return clients_.size(); }
 
 private:

@@ -49,7 +49,7 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
   auto to = target_of(r);
   if (to.sandbox.empty())
     request(provider_, caf::infinite, acquire_atom::value,
-            acquire_order{{to.user, to.thread}, {}, false})
+            acquire_order{{to.user, to.thread}, {}, false, {}})
         .then(done, failed);
   else
     request(provider_, caf::infinite, find_atom::value, to.sandbox).then(done, failed);

@@ -19,7 +19,7 @@ inline constexpr uint64_t tib = 1024 * gib;
 enum class log_level { trace, debug, info, warn, error };
 enum class log_format { text, json };
 enum class shutdown_policy { destroy, keep };
-enum class overflow_policy { burst, reject };
+enum class overflow_policy { burst, wait, reject };
 enum class network_access { none, host };
 enum class backend_kind { namespaces };
 
@@ -70,7 +70,9 @@ struct pool_config {
   backend_kind use = backend_kind::namespaces;
   uint64_t replicas = 64;
   uint64_t max_sandboxes = 0; ///< 0 only before load_config: 4 x replicas.
+  uint64_t max_per_user = 0;  ///< 0 only before load_config: replicas.
   overflow_policy overflow = overflow_policy::burst;
+  std::chrono::milliseconds wait_timeout = std::chrono::seconds{60};
   std::chrono::milliseconds idle_timeout = std::chrono::seconds{600};   ///< 0 is off.
   std::chrono::milliseconds lease_idle_timeout = std::chrono::hours{4}; ///< 0 is off.
   std::chrono::milliseconds reap_interval = std::chrono::seconds{60};

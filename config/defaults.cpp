@@ -45,6 +45,8 @@ void fill_defaults(config& x, const config_sources& sources, config_errors& erro
   for (auto& pool : x.pools) {
     if (pool.max_sandboxes == 0)
       pool.max_sandboxes = 4 * pool.replicas;
+    if (pool.max_per_user == 0)
+      pool.max_per_user = pool.replicas;
   }
 }
 

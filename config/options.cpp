@@ -144,11 +144,20 @@ std::vector<option> pool_rows() {
                    "The hard limit that a burst ends at, at least replicas. By default "
                    "4 x replicas.",
                    "256")),
+      row("max_per_user", at(&P::max_per_user), whole_number(1, 1'000'000),
+          "Sandboxes of one user; more take the place of the user's own warm ones. Holds for named "
+          "users: who names none is user default and bound by the pool's limits alone. By default "
+          "as many as replicas.",
+          "64"),
       formerly("overflow_policy",
                row("overflow", at(&P::overflow),
-                   choice<overflow_policy>(
-                       {{"burst", overflow_policy::burst}, {"reject", overflow_policy::reject}}),
-                   "When replicas are in use and none is warm: make more, or refuse.")),
+                   choice<overflow_policy>({{"burst", overflow_policy::burst},
+                                            {"wait", overflow_policy::wait},
+                                            {"reject", overflow_policy::reject}}),
+                   "When replicas are in use and none is warm: make more, wait in a queue that "
+                   "gives each client its turn, or refuse.")),
+      row("wait_timeout", at(&P::wait_timeout), duration(0ms, 24h),
+          "With overflow: wait, how long an acquire waits that gives no wait_ms."),
       row("idle_timeout", at(&P::idle_timeout), duration(100ms, 8760h, "off"),
           "How long after its last operation a sandbox without leases is destroyed."),
       row("lease_idle_timeout", at(&P::lease_idle_timeout), duration(100ms, 8760h, "off"),

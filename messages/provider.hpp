@@ -6,6 +6,7 @@
 #include "messages/wire/owner.hpp"
 #include "providers/contract.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace corral {
@@ -15,6 +16,7 @@ struct acquire_order {
   owner who; ///< Without a thread: an anonymous sandbox.
   client_key client;
   bool lease = false; ///< Else the sandbox is borrowed: parked whenever nothing uses it.
+  std::optional<duration> wait{}; ///< For room in the pool; nothing: as long as that lets it.
 };
 
 /// A sandbox that answers.

@@ -587,3 +587,26 @@ TEST_CASE_FIXTURE(fixture, "a sandbox that is left answers everyone and hurts no
   CHECK_FALSE(alive());
   CHECK(guest.got("exit").empty());
 }
+
+// -- a machine that was stopped --
+
+TEST_CASE_FIXTURE(fixture, "a guest is given its time anew when this process was stopped") {
+  exec(1);
+  auto answers = ask<bool>(box, probe_atom::value);
+  stand_still(1h);
+  run_for(1s);
+  CHECK(alive());
+  CHECK_FALSE(answers->answered());
+  guest.reply(guest.got("ping").at(0));
+  reply(1, fields{}.set("exit_code", 0));
+  CHECK(bridge.reply(1).header.integer("exit_code") == 0);
+  CHECK(answers->value());
+}
+
+TEST_CASE_FIXTURE(fixture, "a guest that stays silent after that is given up in the end") {
+  exec(1);
+  stand_still(1h);
+  run_for(10s);
+  CHECK_FALSE(alive());
+  CHECK(bridge.code(1) == "sandbox_lost");
+}

@@ -107,3 +107,10 @@ TEST_CASE_FIXTURE(fixture, "a hello takes a client back into service, a refused 
   REQUIRE(hello("r1", "ann", "1"));
   CHECK_FALSE(clients.find("r1")->forgotten);
 }
+
+TEST_CASE_FIXTURE(fixture, "time in which nothing could be heard is no silence") {
+  REQUIRE(hello("r1", "ann", "1"));
+  clients.shift(1h);
+  CHECK(clients.take_silent(start + 1h + 3s - 1ns, idle).empty());
+  CHECK(clients.take_silent(start + 1h + 3s, idle).size() == 1);
+}

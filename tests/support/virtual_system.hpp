@@ -135,6 +135,12 @@ public:
     run_for(time, [&] { settle(rng); });
   }
 
+  /// Time passes in which nothing can run, as on a suspended machine: timers come late.
+  void stand_still(caf::timespan time) {
+    settle();
+    scheduler().clock().current_time += time;
+  }
+
   caf::actor_clock::time_point now() { return scheduler().clock().now(); }
 
   /// Messages that wait for their time.
