@@ -32,6 +32,22 @@ parsed<std::chrono::milliseconds> parse_timeout(std::string_view text) {
   return *x;
 }
 
+parsed<std::chrono::milliseconds> parse_lease_time(std::string_view text) {
+  using namespace std::chrono_literals;
+  auto x = parse_duration(text);
+  if (!x || *x < 1s || *x > 3h)
+    return tl::unexpected{std::string{"expected a duration from 1s to 3h, such as 30s, 10m or 2h"}};
+  return *x;
+}
+
+parsed<held_lease> parse_lease(std::string_view text) {
+  auto slash = text.find('/');
+  if (slash == 0 || slash == std::string_view::npos || slash + 1 == text.size()
+      || text.size() > 128)
+    return tl::unexpected{std::string{"expected a lease as `corral acquire` printed it"}};
+  return held_lease{std::string{text.substr(0, slash)}, std::string{text.substr(slash + 1)}};
+}
+
 parsed<std::pair<std::string, std::string>> parse_variable(std::string_view text) {
   auto end = text.find('=');
   if (end == std::string_view::npos || !is_environment_name(text.substr(0, end)))

@@ -23,6 +23,20 @@ parsed<std::chrono::milliseconds> parse_timeout(std::string_view text);
 /// "NAME=VALUE"; the value may be empty.
 parsed<std::pair<std::string, std::string>> parse_variable(std::string_view text);
 
+/// How long a lease may last that nobody keeps alive: as parse_timeout, from 1 s to 3 h.
+parsed<std::chrono::milliseconds> parse_lease_time(std::string_view text);
+
+/// A lease and the client that holds it. Another process may speak for that client.
+struct held_lease {
+  std::string client;
+  std::string lease;
+
+  std::string text() const { return client + "/" + lease; }
+};
+
+/// "CLIENT/LEASE", as `text` gives it.
+parsed<held_lease> parse_lease(std::string_view text);
+
 struct line_range {
   std::optional<int64_t> first; ///< From 1.
   std::optional<int64_t> last;  ///< Included.

@@ -47,6 +47,46 @@ struct list_options {
 
 cli_result<int> list(daemon_client& client, const list_options& x, bool json);
 
+struct get_options {
+  target to;
+};
+
+/// Shows one sandbox; `sandbox_not_found` if it isn't there.
+cli_result<int> get(daemon_client& client, const get_options& x, bool json);
+
+struct acquire_options {
+  target to;          ///< Without thread: a sandbox of no thread.
+  std::string client; ///< The name under which it holds its lease, its own.
+  bool hold = false;
+  std::chrono::milliseconds keep{0}; ///< How long its lease outlives the command; 0: no lease.
+
+  bool wants_lease() const { return hold || keep.count() > 0; }
+};
+
+/// Makes a sandbox ready and prints what it is. With `hold` until a signal comes, or until the
+/// sandbox or the lease is gone: `sandbox_lost`.
+cli_result<int> acquire(daemon_client& client, interrupts& signals, const acquire_options& x,
+                        bool json);
+
+struct release_options {
+  target to;
+  held_lease lease;
+};
+
+cli_result<int> release(daemon_client& client, const release_options& x, bool json);
+
+/// Whom a command speaks for to the daemon: a client of its own where a lease is wanted or given
+/// back, else nobody.
+client_identity identity_for(const acquire_options& x);
+client_identity identity_for(const release_options& x);
+
+struct reset_options {
+  target to;
+};
+
+/// Replaces a sandbox's shell session by a new one.
+cli_result<int> reset(daemon_client& client, const reset_options& x, bool json);
+
 struct destroy_options {
   target to;
   bool force = false;
@@ -74,6 +114,16 @@ struct write_options {
 cli_result<int> write(daemon_client& client, const write_options& x, bool json);
 
 cli_result<int> stats(daemon_client& client, bool json);
+
+/// What the daemon knows of a sandbox that is there; `sandbox_not_found` if it isn't, or if it is
+/// another owner's than the thread that was named.
+cli_result<fields> inspect(daemon_client& client, const target& to);
+
+/// The id that a target stands for, without making a sandbox.
+cli_result<std::string> id_of(daemon_client& client, const target& to);
+
+/// The objects in a reply's results.
+std::vector<fields> rows_of(const message& reply);
 
 /// Sets the fields that name a target of any kind.
 void set_target(fields& header, const target& to);

@@ -48,6 +48,42 @@ Examples:
   corral ls --state parked
   corral ls --user alice --json)";
 
+inline constexpr auto get = R"(
+Looking at a sandbox does not count as use of it.
+
+Examples:
+  corral get 2c26b46b
+  corral get --thread demo --user alice
+  corral get --thread demo --json)";
+
+inline constexpr auto acquire = R"(
+Prints the sandbox's id, its origin (active, warm or created) and the number of its shell session.
+Without --hold and --for it is only made ready: nothing holds it, it may be evicted or reaped like
+any sandbox at rest. With either, its lease is printed too, for `corral release`; while a sandbox has
+a lease it is neither evicted nor parked. Ctrl-C ends --hold and gives the lease back; if the command
+is killed the lease ends within 30 s.
+
+Examples:
+  corral acquire --thread demo
+  corral acquire --thread demo --hold
+  corral acquire --thread demo --for 30m --json
+  corral acquire --pool default --for 10m              a sandbox of no thread, destroyed on release)";
+
+inline constexpr auto release = R"(
+When a sandbox's last lease goes it is parked, with everything in it running.
+
+Examples:
+  corral release 2c26b46b68ffc68f --lease corral-5f0c8a2b41d7e963/17
+  corral release --thread demo --lease corral-5f0c8a2b41d7e963/17)";
+
+inline constexpr auto reset = R"(
+The new shell knows nothing of the old one: variables, functions and the directory are gone, its
+background jobs end. Files stay. A command that runs is waited for.
+
+Examples:
+  corral reset 2c26b46b
+  corral reset --thread demo --json)";
+
 inline constexpr auto destroy = R"(
 Examples:
   corral destroy 2c26b46b68ffc68f
