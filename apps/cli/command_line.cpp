@@ -42,6 +42,10 @@ tl::unexpected<cli_error> usage_error(const CLI::App& app, const CLI::ParseError
 cli_result<std::variant<command_line, only_text>> parse_command_line(std::vector<std::string> words,
                                                                      bool stdin_is_terminal) {
   command_line result;
+  if (!words.empty() && words.front() == "__complete") {
+    result.what = complete_options{{words.begin() + 1, words.end()}};
+    return result;
+  }
   given x;
   x.words = cut_command(words);
   x.stdin_is_terminal = stdin_is_terminal;

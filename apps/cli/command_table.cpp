@@ -19,6 +19,27 @@ cli_result<command> finish_stats(given&) {
   return stats_options{};
 }
 
+void add_top(CLI::App& app, given& x) {
+  app.add_option("--interval", x.interval, "The time between two looks [2s]")
+      ->check(checked_by(parse_interval), "")
+      ->option_text("DURATION");
+}
+
+cli_result<command> finish_top(given& x) {
+  return x.interval.empty() ? top_options{} : top_options{*parse_interval(x.interval)};
+}
+
+void add_completion(CLI::App& app, given& x) {
+  app.add_option("SHELL", x.completion.shell, "bash or zsh")
+      ->check(CLI::IsMember({"bash", "zsh"}), "")
+      ->option_text("bash|zsh")
+      ->required();
+}
+
+cli_result<command> finish_completion(given& x) {
+  return x.completion;
+}
+
 void add_doctor(CLI::App& app, given& x) {
   app.add_option("-c,--config", x.doctor.config_file, "The daemon's configuration file")
       ->type_name(value_of::file)
@@ -66,8 +87,11 @@ void add_existing(CLI::App& app, target& to) {
 
 std::vector<command_row> daemon_commands() {
   return {
+      {"top", "Watch sandboxes and what they do", help::top, add_top, finish_top},
       {"stats", "Show the daemon's counters and latencies", help::stats, [](CLI::App&, given&) {},
        finish_stats},
+      {"completion", "Print a shell's completion of this command", help::completion, add_completion,
+       finish_completion},
       {"doctor", "Check this machine and say what to fix", help::doctor, add_doctor, finish_doctor},
   };
 }

@@ -33,6 +33,13 @@ struct given {
   destroy_options destroy;
   read_options read;
   write_options write;
+  std::string from;
+  std::string into;
+  std::string interval;
+  completion_options completion;
+  search_options search;
+  grep_options grep;
+  glob_options glob;
   doctor_options doctor;
 };
 

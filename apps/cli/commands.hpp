@@ -18,7 +18,7 @@ namespace corral::cli {
 /// Exit statuses beyond a command's own.
 enum exit_status : int {
   exit_ok = 0,
-  exit_check_failed = 1, ///< doctor found something to fix.
+  exit_check_failed = 1, ///< doctor found something to fix; grep or glob found nothing.
   exit_timed_out = 124,
   exit_failed = 125, ///< Of corral itself: usage, no daemon, a refusal.
   exit_cancelled = 130,
@@ -112,6 +112,67 @@ struct write_options {
 };
 
 cli_result<int> write(daemon_client& client, const write_options& x, bool json);
+
+struct copy_options {
+  target to;
+  bool upload = false; ///< From here to the sandbox, else back.
+  std::string local;   ///< "-": stdin or stdout.
+  std::string path;    ///< In the sandbox; for an upload empty or with a / at its end: a directory.
+};
+
+/// Copies one file. What is downloaded is checked, and appears whole or not at all. A signal ends a
+/// download to a file: `interrupted`.
+cli_result<int> copy(daemon_client& client, interrupts* signals, const copy_options& x, bool json);
+
+/// What grep and glob share.
+struct search_options {
+  target to;
+  std::string pattern;
+  std::string path = "."; ///< Where to search, below the workspace unless absolute.
+  std::optional<int64_t> most;
+  bool all = false; ///< Also in what is usually left out, such as .git.
+};
+
+struct grep_options {
+  search_options search;
+  std::string files; ///< A glob that files' names must match; empty: all.
+  bool literal = false;
+  bool case_sensitive = false;
+};
+
+/// Prints "path:line number:line" for each line that matches; `exit_check_failed` if none does.
+cli_result<int> grep(daemon_client& client, const grep_options& x, bool json);
+
+struct glob_options {
+  search_options search;
+  bool directories = false;
+};
+
+/// Prints the path of each file that matches; `exit_check_failed` if none does.
+cli_result<int> glob(daemon_client& client, const glob_options& x, bool json);
+
+struct top_options {
+  std::chrono::milliseconds interval{2000};
+};
+
+/// Shows sandboxes and rates, anew after each interval, until q or a signal. Once, after one
+/// interval, where stdout is no terminal or `json` is asked for.
+cli_result<int> top(daemon_client& client, interrupts& signals, const top_options& x, bool json);
+
+struct completion_options {
+  std::string shell; ///< "bash" or "zsh".
+};
+
+/// Prints the script that a shell loads.
+cli_result<int> print_completion(const completion_options& x);
+
+/// What a shell asks on behalf of the user.
+struct complete_options {
+  std::vector<std::string> words; ///< After the program's name, up to the one at the cursor.
+};
+
+/// Prints what may stand at the cursor, a word a line. Says nothing of a daemon that isn't there.
+cli_result<int> print_candidates(const complete_options& x, const std::string& default_endpoint);
 
 cli_result<int> stats(daemon_client& client, bool json);
 

@@ -19,6 +19,7 @@ inline constexpr auto sandbox = "SANDBOX";
 inline constexpr auto user = "USER";
 inline constexpr auto pool = "POOL";
 inline constexpr auto file = "FILE";
+inline constexpr auto place = "PLACE"; ///< A file of this machine, or THREAD:PATH.
 } // namespace value_of
 
 /// Adapts a parser to CLI11, which wants the complaint or nothing.

@@ -100,6 +100,36 @@ TEST_CASE("a lease is held, left for a time, or not taken; releasing one names i
   CHECK(identity_for(x).name == "c");
 }
 
+TEST_CASE(
+    "a copy has one end in a sandbox, and a slash before the colon makes a path of this machine") {
+  auto copy = [](std::string from, std::string into) {
+    return std::get<copy_options>(parse({"cp", std::move(from), std::move(into), "-u", "u"}).what);
+  };
+  auto up = copy("./a:b", "demo:src/");
+  CHECK(up.upload);
+  CHECK(up.local == "./a:b");
+  CHECK(up.to.thread == "demo");
+  CHECK(up.to.user == "u");
+  CHECK(up.path == "src/");
+  auto down = copy("demo:/mnt/a:b", "-");
+  CHECK(!down.upload);
+  CHECK(down.local == "-");
+  CHECK(down.path == "/mnt/a:b");
+}
+
+TEST_CASE("a search takes a pattern and where to look") {
+  auto x = std::get<grep_options>(parse({"grep", "-t", "a", "-F", "-m", "7", "x y", "src"}).what);
+  CHECK(x.search.to.thread == "a");
+  CHECK(x.search.pattern == "x y");
+  CHECK(x.search.path == "src");
+  CHECK(x.search.most == 7);
+  CHECK(x.literal);
+  auto y = std::get<glob_options>(parse({"glob", "-t", "a", "--dirs", "--all", "*"}).what);
+  CHECK(y.search.path == ".");
+  CHECK(y.directories);
+  CHECK(y.search.all);
+}
+
 TEST_CASE("bad input names the argument and what was expected") {
   CHECK(has(complaint({"exec", "--timeout", "abc", "--", "x"}), "--timeout: expected a duration"));
   CHECK(has(complaint({"exec", "-e", "1=2", "--", "x"}), "--env: expected NAME=VALUE"));
@@ -109,6 +139,8 @@ TEST_CASE("bad input names the argument and what was expected") {
   CHECK(has(complaint({"destroy", "xyz"}), "ID: expected a sandbox's id"));
   CHECK(has(complaint({"acquire", "--for", "4h"}), "--for: expected a duration from 1s to 3h"));
   CHECK(has(complaint({"release", "-t", "a", "--lease", "7"}), "--lease: expected a lease"));
+  CHECK(has(complaint({"cp", "a b:f", "."}), "FROM: expected THREAD:PATH"));
+  CHECK(has(complaint({"grep", "-t", "a", "x", "-m", "0"}), "--max-results"));
   CHECK(has(complaint({"frob"}), "frob"));
 }
 
@@ -122,6 +154,12 @@ TEST_CASE("what is missing or contradicts itself is refused") {
   for (auto name : {"destroy", "get", "reset"})
     CHECK(has(complaint({name}), "which sandbox"));
   CHECK(has(complaint({"release", "-t", "a"}), "--lease is required"));
+  CHECK(has(complaint({"cp", "a", "b"}), "exactly one"));
+  CHECK(has(complaint({"cp", "a:b", "c:d"}), "exactly one"));
+  CHECK(has(complaint({"cp", "a:", "."}), "name the file"));
+  CHECK(has(complaint({"cp", "-", "a:d/"}), "name the file"));
+  for (auto name : {"grep", "glob"})
+    CHECK(has(complaint({name, "x"}), "--thread or --sandbox"));
   CHECK(has(complaint({"acquire", "--hold", "--for", "1m"}), "excludes"));
   CHECK(has(complaint({"destroy", "2c26b46b", "-t", "a"}), "excludes"));
   CHECK(has(complaint({"exec", "-t", "a", "-s", "2c26b46b", "--", "x"}), "excludes"));
