@@ -24,7 +24,8 @@ dollar sign. Sizes: 4096 (bytes), 100MB, 512MiB; durations: 30 (seconds), 250ms,
 
 `corrald --check-config` names each error with file, line and key; `corrald --print-config` shows
 the values in effect and where each came from. [config/corral.yaml](../config/corral.yaml) is the
-same table as a file to start from.
+same table as a file to start from, [operations.md](operations.md) says how the options work
+together.
 )";
 
 /// `name`, as it may be told wherever the pool's own name isn't known.
