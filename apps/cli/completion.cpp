@@ -98,7 +98,7 @@ private:
 
   static void value(completion& x, const CLI::Option& option, const std::string& prefix,
                     const std::string& begun) {
-    auto choices = option.get_option_text();
+    const auto& choices = option.get_option_text();
     x.prefix = prefix;
     x.begun = begun;
     x.value = option.get_type_name();

@@ -10,11 +10,11 @@ constexpr auto bash = R"(# Completion of corral in bash. Try it: source <(corral
 # To keep it: corral completion bash > /etc/bash_completion.d/corral
 
 _corral() {
-  local rest=${COMP_LINE:0:COMP_POINT} words=() glued= word i
+  local rest=${COMP_LINE:0:COMP_POINT} words=() glued='' word i
   for ((i = 0; i <= COMP_CWORD; i++)); do
     while [[ $rest == [[:space:]]* ]]; do
       rest=${rest#?}
-      glued=
+      glued=''
     done
     word=${COMP_WORDS[i]}
     [[ $rest == "$word"* ]] || word=$rest
@@ -27,7 +27,7 @@ _corral() {
     glued=1
   done
 
-  local current=${words[${#words[@]}-1]} cut= answers answer
+  local current=${words[${#words[@]}-1]} cut='' answers answer
   [[ $current == *[=:]* ]] && cut=${current%"${current##*[=:]}"}
   COMPREPLY=()
   mapfile -t answers < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)

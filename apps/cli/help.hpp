@@ -15,7 +15,9 @@ Examples:
   corral exec --thread demo -- make -j2                in the sandbox of a thread
   corral write --thread demo main.c --from main.c
   corral read --thread demo /mnt/user-data/outputs/report.md
+  corral cp demo:/mnt/user-data/outputs/plot.png .
   corral ls --json
+  corral top
 
 Exit status:
   0    done
