@@ -28,7 +28,8 @@ def large(tmp_path_factory):
     with path.open("wb") as file:
         for _ in range(LARGE // (1 << 20)):
             file.write(os.urandom(1 << 20))
-    return path
+    yield path
+    path.unlink()
 
 
 def digest(path):
@@ -61,6 +62,7 @@ def test_the_largest_file_goes_both_ways_in_little_memory(service, thread, tmp_p
         done = service.run("cp", *words, **options)
         assert (done.returncode, done.stderr) == (0, b"")
     assert digest(tmp_path / "back") == digest(large)
+    (tmp_path / "back").unlink()
 
 
 def test_directories_at_either_end_keep_the_name(service, thread, tmp_path):
@@ -158,6 +160,7 @@ def test_progress_is_shown_on_a_terminal_and_gone_at_the_end(service, thread, tm
         assert run.wait(LIMIT) == 0
         assert b"of 100.0 MiB" in shown
         assert shown.endswith(b"\r\x1b[K")
+    (tmp_path / "back").unlink()
     quiet = service.run("cp", large, f"{thread}:large")
     assert quiet.stderr == b""
 
