@@ -51,4 +51,8 @@ tl::expected<std::string, config_errors> print_config(const config_sources& sour
 /// The text of config/corral.yaml: every option with its default and documentation.
 std::string default_config_file();
 
+/// The text of docs/configuration.md: every option with its type, default, the names that it has in
+/// the environment and on the command line, and documentation.
+std::string configuration_manual();
+
 } // namespace corral

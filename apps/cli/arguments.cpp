@@ -32,6 +32,31 @@ parsed<std::chrono::milliseconds> parse_timeout(std::string_view text) {
   return *x;
 }
 
+parsed<std::chrono::milliseconds> parse_lease_time(std::string_view text) {
+  using namespace std::chrono_literals;
+  auto x = parse_duration(text);
+  if (!x || *x < 1s || *x > 3h)
+    return tl::unexpected{std::string{"expected a duration from 1s to 3h, such as 30s, 10m or 2h"}};
+  return *x;
+}
+
+parsed<std::chrono::milliseconds> parse_interval(std::string_view text) {
+  using namespace std::chrono_literals;
+  auto x = parse_duration(text);
+  if (!x || *x < 100ms || *x > 1h)
+    return tl::unexpected{
+        std::string{"expected a duration from 100ms to 1h, such as 500ms, 2s or 1m"}};
+  return *x;
+}
+
+parsed<held_lease> parse_lease(std::string_view text) {
+  auto slash = text.find('/');
+  if (slash == 0 || slash == std::string_view::npos || slash + 1 == text.size()
+      || text.size() > 128)
+    return tl::unexpected{std::string{"expected a lease as `corral acquire` printed it"}};
+  return held_lease{std::string{text.substr(0, slash)}, std::string{text.substr(slash + 1)}};
+}
+
 parsed<std::pair<std::string, std::string>> parse_variable(std::string_view text) {
   auto end = text.find('=');
   if (end == std::string_view::npos || !is_environment_name(text.substr(0, end)))
@@ -39,6 +64,19 @@ parsed<std::pair<std::string, std::string>> parse_variable(std::string_view text
         std::string{"expected NAME=VALUE, with a name of letters, digits and _ that does not "
                     "start with a digit"}};
   return std::pair{std::string{text.substr(0, end)}, std::string{text.substr(end + 1)}};
+}
+
+parsed<copy_place> parse_copy_place(std::string_view text) {
+  auto colon = text.find(':');
+  if (text.empty())
+    return tl::unexpected{std::string{"expected a path"}};
+  if (colon > text.find('/') || colon == std::string_view::npos)
+    return copy_place{"", std::string{text}};
+  if (!is_valid_name(text.substr(0, colon)))
+    return tl::unexpected{
+        std::string{"expected THREAD:PATH with a thread's name of 1 to 64 letters, "
+                    "digits, - or _; a colon in a file's name is written ./a:b"}};
+  return copy_place{std::string{text.substr(0, colon)}, std::string{text.substr(colon + 1)}};
 }
 
 parsed<line_range> parse_lines(std::string_view text) {

@@ -10,7 +10,7 @@
 namespace corral::cli {
 
 /// Why a command could not do its work. `code` is one of the wire's, or one of the command's own:
-/// usage, no_daemon, no_answer, daemon_restarted, protocol, input_output.
+/// usage, no_daemon, no_answer, daemon_restarted, protocol, input_output, corrupted, interrupted.
 struct cli_error {
   std::string code;
   std::string message; ///< For a person: the cause and what to change.

@@ -18,7 +18,7 @@ namespace corral::cli {
 /// Exit statuses beyond a command's own.
 enum exit_status : int {
   exit_ok = 0,
-  exit_check_failed = 1, ///< doctor found something to fix.
+  exit_check_failed = 1, ///< doctor found something to fix; grep or glob found nothing.
   exit_timed_out = 124,
   exit_failed = 125, ///< Of corral itself: usage, no daemon, a refusal.
   exit_cancelled = 130,
@@ -47,6 +47,46 @@ struct list_options {
 
 cli_result<int> list(daemon_client& client, const list_options& x, bool json);
 
+struct get_options {
+  target to;
+};
+
+/// Shows one sandbox; `sandbox_not_found` if it isn't there.
+cli_result<int> get(daemon_client& client, const get_options& x, bool json);
+
+struct acquire_options {
+  target to;          ///< Without thread: a sandbox of no thread.
+  std::string client; ///< The name under which it holds its lease, its own.
+  bool hold = false;
+  std::chrono::milliseconds keep{0}; ///< How long its lease outlives the command; 0: no lease.
+
+  bool wants_lease() const { return hold || keep.count() > 0; }
+};
+
+/// Makes a sandbox ready and prints what it is. With `hold` until a signal comes, or until the
+/// sandbox or the lease is gone: `sandbox_lost`.
+cli_result<int> acquire(daemon_client& client, interrupts& signals, const acquire_options& x,
+                        bool json);
+
+struct release_options {
+  target to;
+  held_lease lease;
+};
+
+cli_result<int> release(daemon_client& client, const release_options& x, bool json);
+
+/// Whom a command speaks for to the daemon: a client of its own where a lease is wanted or given
+/// back, else nobody.
+client_identity identity_for(const acquire_options& x);
+client_identity identity_for(const release_options& x);
+
+struct reset_options {
+  target to;
+};
+
+/// Replaces a sandbox's shell session by a new one.
+cli_result<int> reset(daemon_client& client, const reset_options& x, bool json);
+
 struct destroy_options {
   target to;
   bool force = false;
@@ -73,7 +113,78 @@ struct write_options {
 
 cli_result<int> write(daemon_client& client, const write_options& x, bool json);
 
+struct copy_options {
+  target to;
+  bool upload = false; ///< From here to the sandbox, else back.
+  std::string local;   ///< "-": stdin or stdout.
+  std::string path;    ///< In the sandbox; for an upload empty or with a / at its end: a directory.
+};
+
+/// Copies one file. What is downloaded is checked, and appears whole or not at all. A signal ends a
+/// download to a file: `interrupted`.
+cli_result<int> copy(daemon_client& client, interrupts* signals, const copy_options& x, bool json);
+
+/// What grep and glob share.
+struct search_options {
+  target to;
+  std::string pattern;
+  std::string path = "."; ///< Where to search, below the workspace unless absolute.
+  std::optional<int64_t> most;
+  bool all = false; ///< Also in what is usually left out, such as .git.
+};
+
+struct grep_options {
+  search_options search;
+  std::string files; ///< A glob that files' names must match; empty: all.
+  bool literal = false;
+  bool case_sensitive = false;
+};
+
+/// Prints "path:line number:line" for each line that matches; `exit_check_failed` if none does.
+cli_result<int> grep(daemon_client& client, const grep_options& x, bool json);
+
+struct glob_options {
+  search_options search;
+  bool directories = false;
+};
+
+/// Prints the path of each file that matches; `exit_check_failed` if none does.
+cli_result<int> glob(daemon_client& client, const glob_options& x, bool json);
+
+struct top_options {
+  std::chrono::milliseconds interval{2000};
+};
+
+/// Shows sandboxes and rates, anew after each interval, until q or a signal. Once, after one
+/// interval, where stdout is no terminal or `json` is asked for.
+cli_result<int> top(daemon_client& client, interrupts& signals, const top_options& x, bool json);
+
+struct completion_options {
+  std::string shell; ///< "bash" or "zsh".
+};
+
+/// Prints the script that a shell loads.
+cli_result<int> print_completion(const completion_options& x);
+
+/// What a shell asks on behalf of the user.
+struct complete_options {
+  std::vector<std::string> words; ///< After the program's name, up to the one at the cursor.
+};
+
+/// Prints what may stand at the cursor, a word a line. Says nothing of a daemon that isn't there.
+cli_result<int> print_candidates(const complete_options& x, const std::string& default_endpoint);
+
 cli_result<int> stats(daemon_client& client, bool json);
+
+/// What the daemon knows of a sandbox that is there; `sandbox_not_found` if it isn't, or if it is
+/// another owner's than the thread that was named.
+cli_result<fields> inspect(daemon_client& client, const target& to);
+
+/// The id that a target stands for, without making a sandbox.
+cli_result<std::string> id_of(daemon_client& client, const target& to);
+
+/// The objects in a reply's results.
+std::vector<fields> rows_of(const message& reply);
 
 /// Sets the fields that name a target of any kind.
 void set_target(fields& header, const target& to);

@@ -49,6 +49,10 @@ cli_result<daemon_client> daemon_client::connect(settings x) {
 cli_result<void> daemon_client::say_hello() {
   message hello;
   hello.header.set("op", "hello");
+  if (auto& me = settings_.identity; !me.name.empty())
+    hello.header.set("client", me.name).set("instance", me.name);
+  if (auto beat = settings_.identity.heartbeat.count(); beat > 0)
+    hello.header.set("heartbeat_ms", beat);
   auto reply = call(std::move(hello), settings_.hello);
   if (!reply && reply.error().code == "no_answer")
     return failed("no_daemon", "something listens on " + settings_.endpoint
@@ -172,10 +176,17 @@ cli_result<message> daemon_client::call(message request, milliseconds limit,
   if (!id)
     return tl::unexpected{id.error()};
   auto end = clock::now() + limit;
+  std::vector<int> others;
+  if (signals_ != nullptr)
+    others.push_back(signals_->fd());
   for (;;) {
-    auto x = receive(std::chrono::ceil<milliseconds>(end - clock::now()));
+    auto x = receive(std::chrono::ceil<milliseconds>(end - clock::now()), others);
     if (!x)
       return tl::unexpected{x.error()};
+    if (signals_ != nullptr && signals_->take())
+      return failed("interrupted", "stopped before it was done");
+    if (!*x && clock::now() < end)
+      continue;
     if (!*x)
       return failed("no_answer",
                     "no answer within " + std::to_string(limit.count()) + " milliseconds");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/cli/cli_error.hpp"
+#include "apps/cli/interrupts.hpp"
 #include "messages/wire/message.hpp"
 
 #include <zmq.hpp>
@@ -14,6 +15,13 @@
 #include <vector>
 
 namespace corral::cli {
+
+/// Whom a connection speaks for. A client that names itself and announces heartbeats can hold
+/// leases; they end with it, after three missed heartbeats.
+struct client_identity {
+  std::string name; ///< Empty: a client of no name, for this connection only.
+  std::chrono::milliseconds heartbeat{0};
+};
 
 /// Requests out, replies and events in, one thread. While something is waited for, the daemon is
 /// pinged: one that stops answering or was restarted ends the wait with `no_answer` or
@@ -28,6 +36,7 @@ public:
     std::chrono::milliseconds hello{5000}; ///< How long the daemon may take to say hello.
     std::chrono::milliseconds ping{2000};  ///< Silence after which it is pinged; thrice, then it
                                            ///< counts as gone.
+    client_identity identity{};
   };
 
   /// Connects and says hello. `no_daemon` says what is wrong with the endpoint and what to do.
@@ -47,6 +56,9 @@ public:
   /// `others` becomes readable.
   cli_result<std::optional<message>> receive(std::chrono::milliseconds limit,
                                              const std::vector<int>& others = {});
+
+  /// From now on a signal ends a `call`: `interrupted`. Null: no longer.
+  void interrupt_by(interrupts* signals) { signals_ = signals; }
 
   /// Sends a request and waits for its reply; a refusal is an error with the wire's code. Events of
   /// it go to `on_event`, whose error ends the wait. `no_answer` after `limit`.
@@ -72,6 +84,7 @@ private:
   zmq::context_t context_;
   zmq::socket_t socket_;
   fields welcome_;
+  interrupts* signals_ = nullptr;
   uint64_t last_id_ = 0;
   clock::time_point heard_ = clock::now();
   clock::time_point pinged_ = heard_;

@@ -6,14 +6,6 @@ namespace corral::cli {
 
 namespace {
 
-constexpr uint64_t default_transfer_limit = 100 * 1024 * 1024;
-
-uint64_t transfer_limit(const daemon_client& client) {
-  auto limits = client.welcome().object("limits").value_or(fields{});
-  auto limit = limits.integer("transfer").value_or(default_transfer_limit);
-  return limit > 0 ? static_cast<uint64_t>(limit) : default_transfer_limit;
-}
-
 message file_request(std::string_view op, const target& to, const std::string& path) {
   message r;
   r.header.set("op", op).set("path", path);

@@ -15,11 +15,13 @@ Examples:
   corral exec --thread demo -- make -j2                in the sandbox of a thread
   corral write --thread demo main.c --from main.c
   corral read --thread demo /mnt/user-data/outputs/report.md
+  corral cp demo:/mnt/user-data/outputs/plot.png .
   corral ls --json
+  corral top
 
 Exit status:
   0    done
-  1    doctor found something to fix
+  1    doctor found something to fix; grep or glob found nothing
   124  exec: the command ran out of time
   125  corral itself failed: wrong usage, no daemon, a refusal; see stderr
   130  exec: cancelled
@@ -48,6 +50,42 @@ Examples:
   corral ls --state parked
   corral ls --user alice --json)";
 
+inline constexpr auto get = R"(
+Looking at a sandbox does not count as use of it.
+
+Examples:
+  corral get 2c26b46b
+  corral get --thread demo --user alice
+  corral get --thread demo --json)";
+
+inline constexpr auto acquire = R"(
+Prints the sandbox's id, its origin (active, warm or created) and the number of its shell session.
+Without --hold and --for it is only made ready: nothing holds it, it may be evicted or reaped like
+any sandbox at rest. With either, its lease is printed too, for `corral release`; while a sandbox has
+a lease it is neither evicted nor parked. Ctrl-C ends --hold and gives the lease back; if the command
+is killed the lease ends within 30 s.
+
+Examples:
+  corral acquire --thread demo
+  corral acquire --thread demo --hold
+  corral acquire --thread demo --for 30m --json
+  corral acquire --pool default --for 10m              a sandbox of no thread, destroyed on release)";
+
+inline constexpr auto release = R"(
+When a sandbox's last lease goes it is parked, with everything in it running.
+
+Examples:
+  corral release 2c26b46b68ffc68f --lease corral-5f0c8a2b41d7e963/17
+  corral release --thread demo --lease corral-5f0c8a2b41d7e963/17)";
+
+inline constexpr auto reset = R"(
+The new shell knows nothing of the old one: variables, functions and the directory are gone, its
+background jobs end. Files stay. A command that runs is waited for.
+
+Examples:
+  corral reset 2c26b46b
+  corral reset --thread demo --json)";
+
 inline constexpr auto destroy = R"(
 Examples:
   corral destroy 2c26b46b68ffc68f
@@ -65,6 +103,64 @@ Examples:
   echo hello | corral write --thread demo greeting.txt
   corral write --thread demo data.bin --from data.bin
   date | corral write --thread demo --append log.txt)";
+
+inline constexpr auto copy = R"(
+One of the two is THREAD:PATH, in the sandbox of a thread; a relative PATH is below its workspace.
+A name with a colon in it is written ./a:b. Files up to the daemon's limit (100 MiB unless configured)
+are copied piece by piece, with progress on a terminal. What comes from a sandbox is checked by size
+and SHA-256, and the file here appears whole or not at all.
+
+Examples:
+  corral cp main.c demo:src/
+  corral cp demo:/mnt/user-data/outputs/plot.png .
+  corral cp --user alice data.bin demo:/mnt/user-data/uploads/data.bin
+  pg_dump shop | corral cp - demo:shop.sql
+  corral cp demo:report.md - | less
+  tar c src | corral exec --thread demo -- tar x       a whole directory
+  corral exec --thread demo -- tar c src | tar x       and back)";
+
+inline constexpr auto grep = R"(
+Prints PATH:NUMBER:LINE for each line that matches, at most 100 unless --max-results says more; a
+notice on stderr says if there are others.
+
+Examples:
+  corral grep --thread demo 'TODO|FIXME'
+  corral grep --thread demo --glob '*.py' --case-sensitive 'class [A-Z]' src
+  corral grep --thread demo --literal 'a[0]' /mnt/user-data/outputs --json
+
+Exit status: 0 found, 1 nothing found, 125 corral itself failed.)";
+
+inline constexpr auto glob = R"(
+Prints a path a line, at most 200 unless --max-results says more; a notice on stderr says if there
+are others.
+
+Examples:
+  corral glob --thread demo '**/*.py'
+  corral glob --thread demo --dirs '*' /mnt/user-data/outputs
+  corral glob --thread demo --max-results 10000 '**' --json
+
+Exit status: 0 found, 1 nothing found, 125 corral itself failed.)";
+
+inline constexpr auto top = R"(
+On a terminal anew every --interval until q or Ctrl-C. Where stdout is none, and with --json, once:
+the rates are then those of one interval.
+
+Examples:
+  corral top
+  corral top --interval 500ms
+  corral top --json
+
+Exit status: 0 after q or Ctrl-C, 125 corral itself failed, 130 interrupted before the one table.)";
+
+inline constexpr auto completion = R"(
+Commands, options and their values are completed; threads, sandboxes, users and pools are those that
+the daemon has, if it is there.
+
+Examples:
+  source <(corral completion bash)                     for this shell
+  corral completion bash > /etc/bash_completion.d/corral
+  source <(corral completion zsh)                      after compinit
+  corral completion zsh > ~/.zfunc/_corral             with ~/.zfunc in $fpath)";
 
 inline constexpr auto stats = R"(
 Examples:

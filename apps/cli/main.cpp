@@ -28,26 +28,62 @@ struct with_daemon {
 
   cli_result<int> operator()(const exec_options& x) { return exec(client, *signals, x, json); }
   cli_result<int> operator()(const list_options& x) { return list(client, x, json); }
+  cli_result<int> operator()(const get_options& x) { return get(client, x, json); }
+  cli_result<int> operator()(const acquire_options& x) {
+    return acquire(client, *signals, x, json);
+  }
+  cli_result<int> operator()(const release_options& x) { return release(client, x, json); }
+  cli_result<int> operator()(const reset_options& x) { return reset(client, x, json); }
   cli_result<int> operator()(const destroy_options& x) { return destroy(client, x, json); }
   cli_result<int> operator()(const read_options& x) { return read(client, x, json); }
   cli_result<int> operator()(const write_options& x) { return write(client, x, json); }
+  cli_result<int> operator()(const copy_options& x) { return copy(client, signals, x, json); }
+  cli_result<int> operator()(const grep_options& x) { return grep(client, x, json); }
+  cli_result<int> operator()(const glob_options& x) { return glob(client, x, json); }
+  cli_result<int> operator()(const top_options& x) { return top(client, *signals, x, json); }
   cli_result<int> operator()(const stats_options&) { return stats(client, json); }
-  cli_result<int> operator()(const doctor_options&) { return exit_failed; } // Served before.
+  // Served before.
+  cli_result<int> operator()(const completion_options&) { return exit_failed; }
+  cli_result<int> operator()(const complete_options&) { return exit_failed; }
+  cli_result<int> operator()(const doctor_options&) { return exit_failed; }
 };
+
+/// Whether it does something of its own when a signal comes, rather than just end.
+bool heeds_signals(const command& x) {
+  if (auto copy = std::get_if<copy_options>(&x))
+    return !copy->upload && copy->local != "-";
+  return std::holds_alternative<exec_options>(x) || std::holds_alternative<acquire_options>(x)
+         || std::holds_alternative<top_options>(x);
+}
+
+client_identity identity_of(const command& x) {
+  if (auto acquire = std::get_if<acquire_options>(&x))
+    return identity_for(*acquire);
+  if (auto release = std::get_if<release_options>(&x))
+    return identity_for(*release);
+  return {};
+}
 
 cli_result<int> run(command_line& line) {
   auto endpoint = to_endpoint(line.endpoint);
+  if (std::holds_alternative<complete_options>(line.what)) // Its words are not parsed.
+    endpoint = to_endpoint(variable("CORRAL_ENDPOINT").value_or(""));
   if (auto x = std::get_if<doctor_options>(&line.what)) {
     x->endpoint = endpoint;
     return doctor(*x, line.json);
   }
+  if (auto x = std::get_if<completion_options>(&line.what))
+    return print_completion(*x);
   if (endpoint.empty())
     endpoint = default_endpoint(::geteuid(), variable);
+  if (auto x = std::get_if<complete_options>(&line.what))
+    return print_candidates(*x, endpoint);
   // Before the client, whose threads are to inherit it.
   std::optional<interrupts> signals;
-  if (std::holds_alternative<exec_options>(line.what))
+  if (heeds_signals(line.what))
     signals.emplace();
-  auto client = daemon_client::connect({endpoint});
+  daemon_client::settings settings{.endpoint = endpoint, .identity = identity_of(line.what)};
+  auto client = daemon_client::connect(std::move(settings));
   if (!client)
     return tl::unexpected{client.error()};
   return std::visit(with_daemon{*client, signals ? &*signals : nullptr, line.json}, line.what);

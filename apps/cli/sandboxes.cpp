@@ -4,40 +4,6 @@
 
 namespace corral::cli {
 
-namespace {
-
-std::vector<fields> rows_of(const message& reply) {
-  std::vector<fields> rows;
-  auto part = reply.part_of("results");
-  for (auto left = part.view(); !left.empty();) {
-    auto end = std::min(left.find('\n'), left.size());
-    if (auto row = fields::parse(left.substr(0, end)))
-      rows.push_back(std::move(*row));
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
-  return rows;
-}
-
-/// The id that a target stands for. A thread's id is known without asking; that it is this owner's
-/// is checked, as two owners may share one.
-cli_result<std::string> id_of(daemon_client& client, const target& to) {
-  if (!to.sandbox.empty())
-    return to.sandbox;
-  auto id = sandbox_id_of({to.user, to.thread});
-  message get;
-  get.header.set("op", "get").set("sandbox", id);
-  auto reply = client.call(std::move(get));
-  if (!reply)
-    return tl::unexpected{reply.error()};
-  auto& x = reply->header;
-  if (x.flag("found") != true || x.text("user") != to.user || x.text("thread") != to.thread)
-    return failed("sandbox_not_found",
-                  "thread " + to.thread + " of user " + to.user + " has no sandbox");
-  return id;
-}
-
-} // namespace
-
 void set_target(fields& header, const target& to) {
   if (!to.sandbox.empty()) {
     header.set("sandbox", to.sandbox);
@@ -46,6 +12,43 @@ void set_target(fields& header, const target& to) {
   header.set("thread", to.thread).set("user", to.user);
   if (!to.pool.empty())
     header.set("pool", to.pool);
+}
+
+std::vector<fields> rows_of(const message& reply) {
+  std::vector<fields> rows;
+  auto part = reply.part_of("results");
+  for (auto left = part.view(); !left.empty();) {
+    auto end = std::min(left.find('\n'), left.size());
+    if (auto row = fields::parse(left.substr(0, end), max_payload_bytes))
+      rows.push_back(std::move(*row));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return rows;
+}
+
+cli_result<fields> inspect(daemon_client& client, const target& to) {
+  message get;
+  get.header.set("op", "get");
+  get.header.set("sandbox", to.sandbox.empty() ? sandbox_id_of({to.user, to.thread}) : to.sandbox);
+  auto reply = client.call(std::move(get));
+  if (!reply)
+    return tl::unexpected{reply.error()};
+  auto& x = reply->header;
+  auto found = x.flag("found") == true;
+  if (!to.sandbox.empty() && !found)
+    return failed("sandbox_not_found",
+                  "there is no sandbox " + to.sandbox + "; `corral ls` shows those that there are");
+  // Two owners may share an id, so the owner is checked.
+  if (to.sandbox.empty() && (!found || x.text("user") != to.user || x.text("thread") != to.thread))
+    return failed("sandbox_not_found",
+                  "thread " + to.thread + " of user " + to.user + " has no sandbox");
+  return x.erase("re").erase("ok");
+}
+
+cli_result<std::string> id_of(daemon_client& client, const target& to) {
+  if (!to.sandbox.empty())
+    return to.sandbox;
+  return inspect(client, to).map([](const fields& x) { return x.text("sandbox").value_or(""); });
 }
 
 cli_result<int> print_json(fields x, int status) {
@@ -72,6 +75,48 @@ cli_result<int> list(daemon_client& client, const list_options& x, bool json) {
                      row.text("thread").value_or("-"), row.text("state").value_or(""),
                      std::to_string(row.integer("leases").value_or(0))});
   return write_to(stream::out, format_table(table)).map([] { return int{exit_ok}; });
+}
+
+cli_result<int> get(daemon_client& client, const get_options& x, bool json) {
+  auto found = inspect(client, x.to);
+  if (!found)
+    return tl::unexpected{found.error()};
+  if (json)
+    return print_json(*found);
+  auto usage = found->object("usage").value_or(fields{});
+  auto number = [](const fields& x, std::string_view name) {
+    return std::to_string(x.integer(name).value_or(0));
+  };
+  std::vector<std::vector<std::string>> table{
+      {"sandbox", found->text("sandbox").value_or("")},
+      {"user", found->text("user").value_or("")},
+      {"thread", found->text("thread").value_or("-")},
+      {"pool", found->text("pool").value_or("")},
+      {"state", found->text("state").value_or("")},
+      {"leases", number(*found, "leases")},
+      {"queue", number(*found, "queue")},
+      {"session", number(*found, "session")},
+      {"running", usage.flag("running") == true ? "yes" : "no"},
+      {"execs", number(usage, "execs")},
+      {"idle", number(usage, "idle_ms") + " ms"}};
+  return write_to(stream::out, format_table(table)).map([] { return int{exit_ok}; });
+}
+
+cli_result<int> reset(daemon_client& client, const reset_options& x, bool json) {
+  auto id = id_of(client, x.to); // A thread without a sandbox has no shell to replace.
+  if (!id)
+    return tl::unexpected{id.error()};
+  message r;
+  r.header.set("op", "reset_session").set("sandbox", *id);
+  auto reply = client.call(std::move(r));
+  if (!reply)
+    return tl::unexpected{reply.error()};
+  if (json)
+    return print_json(reply->header.set("sandbox", *id));
+  auto session = reply->header.integer("session").value_or(0);
+  return write_to(stream::out, "session " + std::to_string(session) + "\n").map([] {
+    return int{exit_ok};
+  });
 }
 
 cli_result<int> destroy(daemon_client& client, const destroy_options& x, bool json) {

@@ -7,7 +7,11 @@ namespace corral::cli {
 
 namespace {
 
+using sent_handler = std::function<void(uint64_t)>;
+
 constexpr uint64_t piece_bytes = 256 * 1024; // The most that one data message may bring.
+
+constexpr uint64_t default_transfer_limit = 100 * 1024 * 1024;
 
 /// What is known of an upload under way.
 struct upload_progress {
@@ -17,8 +21,8 @@ struct upload_progress {
   int64_t seq = 0;
 };
 
-cli_result<void> send_within_credit(daemon_client& client, const content& from,
-                                    upload_progress& x) {
+cli_result<void> send_within_credit(daemon_client& client, const content& from, upload_progress& x,
+                                    const sent_handler& on_sent) {
   while (x.credit > 0 && x.sent < from.size()) {
     auto piece = from.read(x.sent, std::min(x.credit, piece_bytes));
     message data;
@@ -32,13 +36,16 @@ cli_result<void> send_within_credit(daemon_client& client, const content& from,
       data.header.set("eof", true); // Too early: the daemon gives the write up.
     }
     client.notify(data);
+    if (piece && on_sent)
+      on_sent(piece->size());
     if (!piece)
       return tl::unexpected{piece.error()};
   }
   return {};
 }
 
-cli_result<message> upload_in_pieces(daemon_client& client, message request, const content& from) {
+cli_result<message> upload_in_pieces(daemon_client& client, message request, const content& from,
+                                     const sent_handler& on_sent) {
   request.header.set("size", from.size());
   auto id = client.send(std::move(request));
   if (!id)
@@ -57,12 +64,18 @@ cli_result<message> upload_in_pieces(daemon_client& client, message request, con
       continue;
     progress.credit +=
         static_cast<uint64_t>(std::max<int64_t>(header.integer("bytes").value_or(0), 0));
-    if (auto sent = send_within_credit(client, from, progress); !sent)
+    if (auto sent = send_within_credit(client, from, progress, on_sent); !sent)
       return tl::unexpected{sent.error()};
   }
 }
 
 } // namespace
+
+uint64_t transfer_limit(const daemon_client& client) {
+  auto limits = client.welcome().object("limits").value_or(fields{});
+  auto limit = limits.integer("transfer").value_or(default_transfer_limit);
+  return limit > 0 ? static_cast<uint64_t>(limit) : default_transfer_limit;
+}
 
 cli_result<fields> download(daemon_client& client, message request, const byte_sink& sink) {
   uint64_t received = 0;
@@ -84,9 +97,10 @@ cli_result<fields> download(daemon_client& client, message request, const byte_s
   return reply->header;
 }
 
-cli_result<fields> upload(daemon_client& client, message request, const content& from) {
+cli_result<fields> upload(daemon_client& client, message request, const content& from,
+                          const sent_handler& on_sent) {
   if (from.size() > max_payload_bytes)
-    return upload_in_pieces(client, std::move(request), from).map([](const message& x) {
+    return upload_in_pieces(client, std::move(request), from, on_sent).map([](const message& x) {
       return x.header;
     });
   auto bytes = from.read(0, from.size());

@@ -7,6 +7,9 @@
 #include "os/socket.hpp"
 #include "tests/cli/fake_daemon.hpp"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 using namespace corral;
@@ -105,6 +108,33 @@ TEST_CASE("a request is not waited for beyond its limit while the daemon answers
   REQUIRE(!reply);
   CHECK(reply.error().code == "no_answer");
   CHECK(reply.error().message.find("200 milliseconds") != std::string::npos);
+}
+
+TEST_CASE("a signal ends a call that heeds it") {
+  interrupts signals; // Before any thread, as the program has it.
+  fake_daemon daemon{script([](auto&) {
+    ::kill(::getpid(), SIGINT);
+    return std::vector<message>{event("started")};
+  })};
+  auto client = connect(daemon);
+  REQUIRE(client);
+  client->interrupt_by(&signals);
+  auto reply = client->call(request("stats"));
+  REQUIRE(!reply);
+  CHECK(reply.error().code == "interrupted");
+}
+
+TEST_CASE("a client says who it is and how often it will be heard") {
+  fields hello;
+  fake_daemon daemon{[&hello](const message& x) {
+    if (x.header.text("op") == "hello")
+      hello = x.header;
+    return greet(x);
+  }};
+  REQUIRE(daemon_client::connect({daemon.endpoint(), 2s, 20ms, {"me", 3s}}));
+  CHECK(hello.text("client") == "me");
+  CHECK(hello.text("instance") == "me");
+  CHECK(hello.integer("heartbeat_ms") == 3000);
 }
 
 TEST_CASE("a daemon that stops answering ends every wait") {

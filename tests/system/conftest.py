@@ -1,3 +1,4 @@
+import hashlib
 import itertools
 import os
 import signal
@@ -8,6 +9,7 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../clients/python"))
 
 from harness import Daemon, Raw  # noqa: E402
+from harness.command import Service  # noqa: E402
 
 _names = itertools.count(1)
 
@@ -112,3 +114,19 @@ def other(daemon, client, thread):
     yield x
     if client.get(x.id):
         client.destroy(x.id, force=True)
+
+
+@pytest.fixture(scope="module")
+def service():
+    """A corrald for the tests of one file, and the corral command that speaks to it."""
+    x = Service()
+    yield x
+    x.close()
+
+
+@pytest.fixture
+def own_thread(request, service):
+    """A thread of the test's own, destroyed afterwards."""
+    name = hashlib.sha256(request.node.name.encode()).hexdigest()[:16]
+    yield name
+    service.run("destroy", "--thread", name, "--force", "--purge")

@@ -17,7 +17,7 @@ BUILD = Path(os.environ.get("CORRAL_BUILD", ROOT / "build/dev"))
 CORRALD = BUILD / "apps/corrald"
 CORRAL = BUILD / "apps/corral"
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("clients/**/*.md")])
-FOLDERS = "actors|apps|bench|bridge|clients|cmake|config|docs|guest|messages|os|providers|scripts|tests"
+FOLDERS = "actors|apps|bench|bridge|clients|cmake|config|docs|guest|messages|os|packaging|providers|scripts|tests"
 PROGRAMS = {"corrald": CORRALD, "corral": CORRAL}
 
 
