@@ -23,6 +23,7 @@ from . import _wire, errors
 from ._dealer import FIRST_PAUSE, LONGEST_PAUSE, Dealer
 from ._endpoint import why_unreachable
 from ._heartbeat import MISSED_PINGS, Heartbeat
+from ._spool import Spool
 from .results import ServerInfo
 
 _HELLO, _PING = "hello", "ping"  # The ids of the connection's own requests.
@@ -35,19 +36,29 @@ _Outgoing = Tuple[bytes, _wire.Bytes, Optional["Call"], bool]
 class Call:
     """An open request: where its messages arrive. An exception in the inbox ends it too."""
 
-    __slots__ = ("id", "inbox", "sent")
+    __slots__ = ("id", "inbox", "sent", "_spool")
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, id: str, spool: Optional[Spool] = None) -> None:
         self.id = id
         self.inbox: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self.sent = False
+        self._spool = spool
+
+    def put(self, item: Any) -> None:
+        """A message, or an exception that ends the call."""
+        if self._spool is not None and isinstance(item, _wire.Message):
+            try:
+                item = self._spool.put(item)
+            except OSError as fault:
+                item = fault
+        self.inbox.put(item)
 
     def next(self, timeout: Optional[float] = None) -> _wire.Message:
         """The next event, or the final reply. Raises what ended the call, or queue.Empty."""
         item = self.inbox.get(timeout=timeout)
         if isinstance(item, BaseException):
             raise item
-        return item
+        return item if self._spool is None else self._spool.take(item)
 
 
 class Connection:
@@ -109,7 +120,8 @@ class Connection:
         self, op: str, fields: Dict[str, Any], parts: _wire.Parts = (), id: Optional[str] = None
     ) -> Call:
         """Sends a request. Raises InvalidRequest if it breaks a limit or its id is in use."""
-        call = Call(id if id is not None else self.new_id())
+        spool = Spool() if op == "download_file" else None
+        call = Call(id if id is not None else self.new_id(), spool)
         header, payload = _wire.encode({**fields, "op": op, "id": call.id}, parts)
         with self._lock:
             if self._ended or self._closing:
@@ -242,7 +254,7 @@ class Connection:
             final = "event" not in message.header
             call = self._calls.pop(re, None) if final else self._calls.get(re)
             if call is not None:
-                call.inbox.put(message)
+                call.put(message)
 
     def _take_hello(self, header: _wire.Header) -> None:
         if header.get("ok") is True:
@@ -290,7 +302,7 @@ class Connection:
             for call in ended:
                 del self._calls[call.id]
         for call in ended:
-            call.inbox.put(reason())
+            call.put(reason())
 
     def _tick(self, now: float) -> None:
         if self._ready:

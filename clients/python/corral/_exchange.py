@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import queue
-from typing import Any, BinaryIO, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
 from . import _wire, errors
 from ._connection import Call, Connection
+from ._transfer import Outgoing
 
 Sink = Callable[[bytes], Any]
 
@@ -86,10 +87,10 @@ def _into(sink: Optional[Sink], reply: _wire.Message) -> _wire.Message:
     return reply
 
 
-def upload(connection: Connection, call: Call, source: BinaryIO, size: int) -> _wire.Message:
-    """Sends `size` bytes of a request that stated them, as the daemon grants credit, and waits for
-    the final reply. Raises its error, or InvalidRequest if the source holds fewer bytes."""
-    sent = seq = credit = 0
+def upload(connection: Connection, call: Call, source: Outgoing) -> _wire.Message:
+    """Sends the content of a request that stated its size, as the daemon grants credit, and waits
+    for the final reply. Raises its error, or InvalidRequest if the source holds fewer bytes."""
+    seq = credit = 0
     final = False
     try:
         while True:
@@ -101,13 +102,10 @@ def upload(connection: Connection, call: Call, source: BinaryIO, size: int) -> _
             if event != "credit":
                 continue
             credit += int(message.header.get("bytes", 0))
-            while credit > 0 and sent < size:
-                piece = source.read(min(_wire.DATA_BYTES, credit, size - sent))
-                if not piece:
-                    raise errors.invalid(f"the source ended after {sent} of {size} bytes")
-                sent += len(piece)
+            while credit > 0 and not source.done:
+                piece = source.read(min(_wire.DATA_BYTES, credit))
                 credit -= len(piece)
-                connection.post(_data(call, seq, eof=sent == size), piece, call)
+                connection.post(_data(call, seq, eof=source.done), piece, call)
                 seq += 1
     except BaseException:
         connection.forget(call)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import os
-import tempfile
 from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, Optional, Tuple, Union
 
-from . import _exchange, _wire, errors
+from . import _exchange, _wire
+from ._transfer import (
+    STREAMED_BYTES,
+    Incoming,
+    Outgoing,
+    Path,
+    Progress,
+    Text,
+    opened_to_read,
+    opened_to_write,
+)
 from ._wire import given, milliseconds, to_bytes
 from .results import Entry, GlobResult, GrepResult, Listing, Match, text_of
 
 if TYPE_CHECKING:
     from .client import Client
-
-Text = Union[str, bytes, bytearray, memoryview]
-Path = Union[str, "os.PathLike[str]"]
 
 
 class FileOperations:
@@ -70,23 +74,67 @@ class FileOperations:
         fields = given(
             path=path, offset=offset, length=length, timeout_ms=milliseconds(timeout)
         )
-        verify = offset is None and length is None
         if to is None:
             buffer = io.BytesIO()
-            self._download(fields, buffer, verify)
+            self._download(fields, buffer)
             return buffer.getvalue()
-        if not isinstance(to, (str, os.PathLike)):
-            return self._download(fields, to, verify)
-        directory = os.path.dirname(os.path.abspath(to))
-        with tempfile.NamedTemporaryFile(dir=directory, prefix=".corral-", delete=False) as out:
-            try:
-                count = self._download(fields, out, verify)  # type: ignore[arg-type]
-                out.close()
-                os.replace(out.name, to)
-            except BaseException:
-                os.unlink(out.name)
-                raise
-        return count
+        with opened_to_write(to) as out:
+            return self._download(fields, out)
+
+    def download(
+        self,
+        path: str,
+        to: Union[Path, BinaryIO],
+        *,
+        progress: Optional[Progress] = None,
+        timeout: Optional[float] = None,
+    ) -> int:
+        """Copies a file of the sandbox to a local one, piece by piece: a few MiB of memory whatever
+        its size, up to the daemon's transfer limit (100 MiB by default). Its size and SHA-256 are
+        compared with what the sandbox has read.
+
+        Args:
+            to: a local path, which is replaced only once all is there and right, or a file object
+                opened for writing bytes, which after an error may have got a part.
+            progress: called as progress(done, total), in bytes; the total is None until the end.
+
+        Returns:
+            How many bytes there were.
+
+        Raises:
+            FileNotFound, IsADirectory, FileTooLarge, PermissionDenied; Internal if the bytes are
+            not those that were sent; OSError for the local file.
+        """
+        fields = given(path=path, timeout_ms=milliseconds(timeout))
+        with opened_to_write(to) as out:
+            return self._download(fields, out, progress)
+
+    def upload(
+        self,
+        source: Union[Path, BinaryIO],
+        path: str,
+        *,
+        progress: Optional[Progress] = None,
+        timeout: Optional[float] = None,
+    ) -> int:
+        """Copies a local file into the sandbox, piece by piece, whole or not at all, making its
+        directories: a few MiB of memory whatever its size, up to the daemon's transfer limit.
+
+        Args:
+            source: a local path, or a seekable file object opened for reading bytes, sent from
+                where it stands to its end.
+            progress: called as progress(done, total), in bytes.
+
+        Returns:
+            How many bytes were written.
+
+        Raises:
+            IsADirectory, PermissionDenied, ReadOnly, NoSpace, FileTooLarge; OSError for the local
+            file.
+        """
+        fields = given(path=path, timeout_ms=milliseconds(timeout))
+        with opened_to_read(source) as file:
+            return self._send("write_file", fields, Outgoing(file, progress), STREAMED_BYTES)
 
     def write_file(
         self,
@@ -111,7 +159,7 @@ class FileOperations:
             IsADirectory, PermissionDenied, ReadOnly, NoSpace, FileTooLarge.
         """
         fields = given(path=path, append=append or None, timeout_ms=milliseconds(timeout))
-        return self._send_content("write_file", fields, content)
+        return self._send("write_file", fields, Outgoing(content), _wire.MAX_PAYLOAD)
 
     def update_file(
         self, path: str, content: Union[Text, BinaryIO], *, timeout: Optional[float] = None
@@ -121,7 +169,7 @@ class FileOperations:
         Arguments, result and errors are those of ``write_file``.
         """
         fields = given(path=path, timeout_ms=milliseconds(timeout))
-        return self._send_content("update_file", fields, content)
+        return self._send("update_file", fields, Outgoing(content), _wire.MAX_PAYLOAD)
 
     def str_replace(
         self,
@@ -244,47 +292,27 @@ class FileOperations:
         reply = self._call(op, fields)
         return reply.header, _wire.json_lines(reply.parts().get("results", b""))
 
-    def _download(self, fields: Dict[str, Any], out: BinaryIO, verify: bool) -> int:
-        digest = hashlib.sha256()
-        count = 0
-
-        def take(piece: bytes) -> None:
-            nonlocal count
-            count += len(piece)
-            digest.update(piece)
-            out.write(piece)
-
-        fields = {**self._target, **fields}
-        reply = self._client._call("download_file", fields, sink=take)
-        stated = reply.header.get("sha256")
-        if verify and stated is not None and stated != digest.hexdigest():
-            raise errors.internal(f"{fields['path']}: the bytes received have another checksum")
-        return count
-
-    def _send_content(
-        self, op: str, fields: Dict[str, Any], content: Union[Text, BinaryIO]
+    def _download(
+        self, fields: Dict[str, Any], out: BinaryIO, progress: Optional[Progress] = None
     ) -> int:
-        source, size = source_of(content)
+        incoming = Incoming(out, progress)
         fields = {**self._target, **fields}
-        if size <= _wire.MAX_PAYLOAD:
-            reply = self._client._call(op, fields, [("content", source.read(size))])
+        reply = self._client._call("download_file", fields, sink=incoming.write)
+        whole = not fields.keys() & {"offset", "length"}
+        incoming.check(fields["path"], reply.header, whole)
+        return incoming.count
+
+    def _send(self, op: str, fields: Dict[str, Any], content: Outgoing, at_once: int) -> int:
+        """Sends content in one message if it has at most `at_once` bytes, else in pieces."""
+        fields = {**self._target, **fields}
+        if content.size <= at_once:
+            reply = self._client._call(op, fields, [("content", content.read_all())])
         else:
             connection = self._client._connection()
-            call = connection.start(op, {**fields, "size": size})
-            reply = _exchange.upload(connection, call, source, size)
-        return int(reply.header.get("bytes", size))
+            call = connection.start(op, {**fields, "size": content.size})
+            reply = _exchange.upload(connection, call, content)
+        return int(reply.header.get("bytes", content.size))
 
 
 def is_truncated(header: _wire.Header) -> bool:
     return header.get("truncated") is True
-
-
-def source_of(content: Union[Text, BinaryIO]) -> Tuple[BinaryIO, int]:
-    """Where to read content from, and how many bytes of it there are."""
-    if isinstance(content, (str, bytes, bytearray, memoryview)):
-        data = to_bytes(content)
-        return io.BytesIO(data), len(data)
-    start = content.tell()
-    size = content.seek(0, os.SEEK_END) - start
-    content.seek(start)
-    return content, size

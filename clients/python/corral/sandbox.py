@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 from . import _exchange, _wire, errors
-from ._files import FileOperations, Text
+from ._files import FileOperations
+from ._transfer import Text
 from ._wire import given, milliseconds, to_bytes
 from .results import ExecResult, Lease
 from .streaming import ExecStream

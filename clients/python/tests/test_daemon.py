@@ -4,6 +4,8 @@ import hashlib
 import io
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -217,6 +219,42 @@ def test_files_of_many_messages_go_both_ways(sandbox, tmp_path):
     assert sandbox.download_file("big", tmp_path / "big") == len(data)
     assert (tmp_path / "big").read_bytes() == data
     assert sandbox.download_file("big", offset=MIB - 1, length=3) == data[MIB - 1 : MIB + 2]
+
+
+def test_a_hundred_mebibytes_go_both_ways_in_little_memory(daemon, sandbox, thread, tmp_path):
+    """In a process of its own, so that its peak is that of the transfers."""
+    path = tmp_path / "there"
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        for _ in range(100):
+            digest.update(block := os.urandom(MIB))
+            file.write(block)
+    script = """
+import resource, sys, corral
+endpoint, thread, there, back = sys.argv[1:]
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with corral.Client(endpoint) as client:
+    sandbox, before = client.sandbox(thread), peak()
+    assert sandbox.upload(there, "f") == sandbox.download("f", back) == 100 << 20
+    print(peak() - before)
+"""
+    words = [daemon.endpoint, thread, str(path), str(tmp_path / "back")]
+    run = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 48 * 1024  # KiB
+    assert sandbox.exec("sha256sum < f").stdout.decode().split()[0] == digest.hexdigest()
+    assert hashlib.sha256((tmp_path / "back").read_bytes()).digest() == digest.digest()
+
+
+def test_a_transfer_cut_off_by_the_end_of_its_sandbox_leaves_nothing_behind(
+    client, thread, tmp_path
+):
+    sandbox = client.acquire(thread)
+    sandbox.exec("truncate -s 90M f")
+    end = lambda done, total: done == MIB and client.destroy(sandbox.id, force=True)  # noqa: E731
+    with pytest.raises(corral.SandboxLost):
+        sandbox.download("f", tmp_path / "f", progress=end)
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_file_over_the_transfer_limit_is_refused_before_its_first_byte(sandbox):
