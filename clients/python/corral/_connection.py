@@ -12,7 +12,6 @@ import collections
 import itertools
 import math
 import os
-import queue
 import threading
 import time
 from typing import Any, Callable, Deque, Dict, Optional, Tuple
@@ -24,6 +23,7 @@ from ._dealer import FIRST_PAUSE, LONGEST_PAUSE, Dealer
 from ._endpoint import why_unreachable
 from ._heartbeat import MISSED_PINGS, Heartbeat
 from ._spool import Spool
+from ._waiting import Inbox
 from .results import ServerInfo
 
 _HELLO, _PING = "hello", "ping"  # The ids of the connection's own requests.
@@ -38,9 +38,9 @@ class Call:
 
     __slots__ = ("id", "inbox", "sent", "_spool")
 
-    def __init__(self, id: str, spool: Optional[Spool] = None) -> None:
+    def __init__(self, id: str, inbox: Inbox, spool: Optional[Spool] = None) -> None:
         self.id = id
-        self.inbox: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self.inbox = inbox
         self.sent = False
         self._spool = spool
 
@@ -53,25 +53,36 @@ class Call:
                 item = fault
         self.inbox.put(item)
 
-    def next(self, timeout: Optional[float] = None) -> _wire.Message:
-        """The next event, or the final reply. Raises what ended the call, or queue.Empty."""
-        item = self.inbox.get(timeout=timeout)
+    async def next(self, timeout: Optional[float] = None) -> _wire.Message:
+        """The next event, or the final reply. Raises what ended the call, or Quiet."""
+        return self.open(await self.inbox.get(timeout))
+
+    def open(self, item: Any) -> _wire.Message:
+        """What was put into the inbox. Raises what ended the call."""
         if isinstance(item, BaseException):
             raise item
         return item if self._spool is None else self._spool.take(item)
 
 
 class Connection:
-    """Connects at once and in the background; ``wait_ready`` tells how it went.
+    """Connects at once and in the background.
 
     Args:
         endpoint: a ZeroMQ endpoint, such as ``ipc:///run/corral/corral.sock``.
         hello: the fields of the hello.
         heartbeat: seconds between heartbeats; 0 for none.
         timeout: seconds to wait for a daemon that doesn't answer, at first or after it was lost.
+        first_answer: gets the ServerInfo that the first hello was answered with, or the error.
     """
 
-    def __init__(self, endpoint: str, hello: Dict[str, Any], heartbeat: float, timeout: float):
+    def __init__(
+        self,
+        endpoint: str,
+        hello: Dict[str, Any],
+        heartbeat: float,
+        timeout: float,
+        first_answer: Inbox,
+    ) -> None:
         self.endpoint = endpoint
         self.info: Optional[ServerInfo] = None
         self._hello = hello
@@ -81,7 +92,7 @@ class Connection:
         self._ids = itertools.count(1)
         self._outbox: Deque[_Outgoing] = collections.deque()
         self._calls: Dict[str, Call] = {}
-        self._first_answer: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self.first_answer = first_answer
         self._lock = threading.RLock()  # Of _calls' keys, _ended and the wake pipe's write end.
         self._closing = False
         self._ended = False
@@ -104,24 +115,17 @@ class Connection:
 
     # Called by any thread.
 
-    def wait_ready(self) -> ServerInfo:
-        """Waits for the answer to the first hello. Raises what was answered instead, or
-        DaemonUnreachable."""
-        try:
-            answer = self._first_answer.get(timeout=self._timeout)
-        except queue.Empty:
-            text = why_unreachable(self.endpoint, self._timeout)
-            raise errors.unreachable(text, endpoint=self.endpoint) from None
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
     def start(
-        self, op: str, fields: Dict[str, Any], parts: _wire.Parts = (), id: Optional[str] = None
+        self,
+        op: str,
+        fields: Dict[str, Any],
+        parts: _wire.Parts,
+        inbox: Inbox,
+        id: Optional[str] = None,
     ) -> Call:
         """Sends a request. Raises InvalidRequest if it breaks a limit or its id is in use."""
         spool = Spool() if op == "download_file" else None
-        call = Call(id if id is not None else self.new_id(), spool)
+        call = Call(id if id is not None else self.new_id(), inbox, spool)
         header, payload = _wire.encode({**fields, "op": op, "id": call.id}, parts)
         with self._lock:
             if self._ended or self._closing:
@@ -196,7 +200,7 @@ class Connection:
         with self._lock:
             self._ended = True
         self._settle(reason)
-        self._first_answer.put(reason())
+        self.first_answer.put(reason())
         self._release()
 
     def _release(self) -> None:
@@ -263,12 +267,12 @@ class Connection:
             self._ready = True
             self._pause = FIRST_PAUSE
             if first:
-                self._first_answer.put(self.info)
+                self.first_answer.put(self.info)
         else:
             refusal = header.get("error")
             self._settle(lambda: errors.from_wire(refusal), sent=False)
             if self.info is None:
-                self._first_answer.put(errors.from_wire(refusal))
+                self.first_answer.put(errors.from_wire(refusal))
 
     def _take_boot(self, header: _wire.Header) -> None:
         if header.get("ok") is True and self.info and header.get("boot") != self.info.boot:

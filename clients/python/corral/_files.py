@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, Optional, Tuple, Union
+from typing import BinaryIO, Optional, Union
 
-from . import _exchange, _wire
-from ._transfer import (
-    STREAMED_BYTES,
-    Incoming,
-    Outgoing,
-    Path,
-    Progress,
-    Text,
-    opened_to_read,
-    opened_to_write,
-)
-from ._wire import given, milliseconds, to_bytes
-from .results import Entry, GlobResult, GrepResult, Listing, Match, text_of
-
-if TYPE_CHECKING:
-    from .client import Client
+from ._transfer import Path, Progress, Text
+from ._waiting import run
+from .aio._files import AsyncFileOperations
+from .results import GlobResult, GrepResult, Listing
 
 
 class FileOperations:
     """What ``Sandbox`` does with files. Each takes `timeout`: seconds it may work, default 60."""
 
-    def __init__(self, client: "Client", target: Dict[str, Any]) -> None:
-        self._client = client
-        self._target = target
+    def __init__(self, core: AsyncFileOperations) -> None:
+        self._core = core
 
     def read_file(
         self,
@@ -43,10 +29,9 @@ class FileOperations:
         Raises:
             FileNotFound, IsADirectory, NotText, FileTooLarge, PermissionDenied.
         """
-        fields = given(
-            path=path, start_line=start_line, end_line=end_line, timeout_ms=milliseconds(timeout)
+        return run(
+            self._core.read_file(path, start_line=start_line, end_line=end_line, timeout=timeout)
         )
-        return text_of(self._call("read_file", fields))
 
     def download_file(
         self,
@@ -71,15 +56,9 @@ class FileOperations:
             FileNotFound, IsADirectory, FileTooLarge, PermissionDenied; Internal if the checksum of
             a whole file is not the one that the sandbox computed.
         """
-        fields = given(
-            path=path, offset=offset, length=length, timeout_ms=milliseconds(timeout)
+        return run(
+            self._core.download_file(path, to, offset=offset, length=length, timeout=timeout)
         )
-        if to is None:
-            buffer = io.BytesIO()
-            self._download(fields, buffer)
-            return buffer.getvalue()
-        with opened_to_write(to) as out:
-            return self._download(fields, out)
 
     def download(
         self,
@@ -105,9 +84,7 @@ class FileOperations:
             FileNotFound, IsADirectory, FileTooLarge, PermissionDenied; Internal if the bytes are
             not those that were sent; OSError for the local file.
         """
-        fields = given(path=path, timeout_ms=milliseconds(timeout))
-        with opened_to_write(to) as out:
-            return self._download(fields, out, progress)
+        return run(self._core.download(path, to, progress=progress, timeout=timeout))
 
     def upload(
         self,
@@ -132,9 +109,7 @@ class FileOperations:
             IsADirectory, PermissionDenied, ReadOnly, NoSpace, FileTooLarge; OSError for the local
             file.
         """
-        fields = given(path=path, timeout_ms=milliseconds(timeout))
-        with opened_to_read(source) as file:
-            return self._send("write_file", fields, Outgoing(file, progress), STREAMED_BYTES)
+        return run(self._core.upload(source, path, progress=progress, timeout=timeout))
 
     def write_file(
         self,
@@ -158,8 +133,7 @@ class FileOperations:
         Raises:
             IsADirectory, PermissionDenied, ReadOnly, NoSpace, FileTooLarge.
         """
-        fields = given(path=path, append=append or None, timeout_ms=milliseconds(timeout))
-        return self._send("write_file", fields, Outgoing(content), _wire.MAX_PAYLOAD)
+        return run(self._core.write_file(path, content, append=append, timeout=timeout))
 
     def update_file(
         self, path: str, content: Union[Text, BinaryIO], *, timeout: Optional[float] = None
@@ -168,8 +142,7 @@ class FileOperations:
 
         Arguments, result and errors are those of ``write_file``.
         """
-        fields = given(path=path, timeout_ms=milliseconds(timeout))
-        return self._send("update_file", fields, Outgoing(content), _wire.MAX_PAYLOAD)
+        return run(self._core.update_file(path, content, timeout=timeout))
 
     def str_replace(
         self,
@@ -186,11 +159,7 @@ class FileOperations:
         Raises:
             MatchNotFound, MatchNotUnique, FileNotFound, NotText.
         """
-        fields = given(
-            path=path, replace_all=replace_all or None, timeout_ms=milliseconds(timeout)
-        )
-        parts = [("old", to_bytes(old)), ("new", to_bytes(new))]
-        return int(self._call("str_replace", fields, parts).header.get("replacements", 0))
+        return run(self._core.str_replace(path, old, new, replace_all=replace_all, timeout=timeout))
 
     def list_dir(
         self,
@@ -209,12 +178,7 @@ class FileOperations:
         Raises:
             FileNotFound, NotADirectory, PermissionDenied.
         """
-        fields = given(
-            path=path, max_depth=max_depth, all=all or None, timeout_ms=milliseconds(timeout)
-        )
-        header, rows = self._rows("list_dir", fields)
-        entries = (Entry(x["path"].rstrip("/"), x["type"], x.get("size")) for x in rows)
-        return Listing(entries, is_truncated(header))
+        return run(self._core.list_dir(path, max_depth=max_depth, all=all, timeout=timeout))
 
     def glob(
         self,
@@ -234,16 +198,16 @@ class FileOperations:
         Raises:
             InvalidPattern, FileNotFound, NotADirectory.
         """
-        fields = given(
-            path=path,
-            pattern=pattern,
-            include_dirs=include_dirs or None,
-            max_results=max_results,
-            all=all or None,
-            timeout_ms=milliseconds(timeout),
+        return run(
+            self._core.glob(
+                path,
+                pattern,
+                include_dirs=include_dirs,
+                max_results=max_results,
+                all=all,
+                timeout=timeout,
+            )
         )
-        header, rows = self._rows("glob", fields)
-        return GlobResult([x["path"] for x in rows], is_truncated(header))
 
     def grep(
         self,
@@ -267,52 +231,15 @@ class FileOperations:
         Raises:
             InvalidPattern, FileNotFound.
         """
-        fields = given(
-            path=path,
-            pattern=pattern,
-            glob=glob,
-            literal=literal or None,
-            case_sensitive=case_sensitive or None,
-            max_results=max_results,
-            all=all or None,
-            timeout_ms=milliseconds(timeout),
+        return run(
+            self._core.grep(
+                path,
+                pattern,
+                glob=glob,
+                literal=literal,
+                case_sensitive=case_sensitive,
+                max_results=max_results,
+                all=all,
+                timeout=timeout,
+            )
         )
-        header, rows = self._rows("grep", fields)
-        return GrepResult(
-            [Match(x["path"], x["line_number"], x["line"]) for x in rows],
-            is_truncated(header),
-            header.get("skipped_files", 0),
-            header.get("skipped_lines", 0),
-        )
-
-    def _call(self, op: str, fields: Dict[str, Any], parts: _wire.Parts = ()) -> _wire.Message:
-        return self._client._call(op, {**self._target, **fields}, parts)
-
-    def _rows(self, op: str, fields: Dict[str, Any]) -> Tuple[_wire.Header, List[_wire.Header]]:
-        reply = self._call(op, fields)
-        return reply.header, _wire.json_lines(reply.parts().get("results", b""))
-
-    def _download(
-        self, fields: Dict[str, Any], out: BinaryIO, progress: Optional[Progress] = None
-    ) -> int:
-        incoming = Incoming(out, progress)
-        fields = {**self._target, **fields}
-        reply = self._client._call("download_file", fields, sink=incoming.write)
-        whole = not fields.keys() & {"offset", "length"}
-        incoming.check(fields["path"], reply.header, whole)
-        return incoming.count
-
-    def _send(self, op: str, fields: Dict[str, Any], content: Outgoing, at_once: int) -> int:
-        """Sends content in one message if it has at most `at_once` bytes, else in pieces."""
-        fields = {**self._target, **fields}
-        if content.size <= at_once:
-            reply = self._client._call(op, fields, [("content", content.read_all())])
-        else:
-            connection = self._client._connection()
-            call = connection.start(op, {**fields, "size": content.size})
-            reply = _exchange.upload(connection, call, content)
-        return int(reply.header.get("bytes", content.size))
-
-
-def is_truncated(header: _wire.Header) -> bool:
-    return header.get("truncated") is True
