@@ -18,6 +18,7 @@ from .results import (
     GrepResult,
     Lease,
     Listing,
+    MapResult,
     Match,
     ServerInfo,
 )

@@ -7,7 +7,7 @@ never suspend, so that ``run`` drives them from ordinary code.
 from __future__ import annotations
 
 import queue
-from typing import Any, AsyncIterator, Callable, Coroutine, Generator, Iterator, Optional, TypeVar
+from typing import Any, AsyncIterator, Callable, Coroutine, Generator, Optional, Protocol, TypeVar
 from typing import TYPE_CHECKING, Union
 
 if TYPE_CHECKING:
@@ -64,7 +64,12 @@ class AsyncioInbox:
             raise Quiet from None
 
 
-Inbox = Union[BlockingInbox, AsyncioInbox]
+class Inbox(Protocol):
+    """Where any thread puts things for one that waits."""
+
+    def put(self, item: Any) -> None: ...
+
+    async def get(self, timeout: Optional[float] = None) -> Any: ...
 
 
 class Blocking:
@@ -103,7 +108,7 @@ def run(coroutine: Union[Coroutine[Any, Any, T], Any]) -> T:
     raise RuntimeError("a coroutine of the blocking client has suspended")
 
 
-def iterate(items: AsyncIterator[T]) -> Iterator[T]:
+def iterate(items: AsyncIterator[T]) -> Generator[T, None, None]:
     """The items of an asynchronous generator that waits by blocking only. Closing the iterator
     closes it."""
 

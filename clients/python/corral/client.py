@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Type
+from typing import Any, Dict, Generator, Iterable, List, Mapping, Optional, Sequence, Type
 
-from ._waiting import Blocking, run
+from ._transfer import Text
+from ._waiting import Blocking, iterate, run
 from .aio.client import AsyncClient
-from .results import ServerInfo
+from .results import MapResult, ServerInfo
 from .sandbox import Sandbox
 
 
@@ -131,6 +132,69 @@ class Client:
     def release_all(self) -> int:
         """Drops every lease of this client; how many there were."""
         return run(self._core.release_all())
+
+    def map(
+        self,
+        commands: Iterable[Text],
+        *,
+        thread: Optional[str] = None,
+        threads: Optional[Sequence[str]] = None,
+        concurrency: int = 8,
+        stop_on_error: bool = False,
+        user: str = "default",
+        pool: Optional[str] = None,
+        timeout: Optional[float] = None,
+        queue_timeout: Optional[float] = None,
+        env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None,
+        stdin: Optional[Text] = None,
+        key: Optional[str] = None,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> Generator[MapResult, None, None]:
+        """Runs many commands at once and yields how each ended, as it ends: for pools of subagents.
+
+            for index, command, result in client.map(commands, threads=["a", "b", "c"]):
+                print(index, result.output if isinstance(result, corral.ExecResult) else result)
+
+        Command i goes to ``threads[i % len(threads)]``, whose sandbox is borrowed as by ``sandbox``;
+        the commands of one thread run one after the other, in order, each once the one before has
+        ended. One that fails doesn't end the others. Closing the generator, or dropping it, cancels
+        what is open.
+
+        Args:
+            commands: read whole at the start.
+            thread: where all of them run, or
+            threads: the threads they are spread over.
+            concurrency: how many may be open at once, at least 1.
+            stop_on_error: the first one that ends with an error, after it was yielded, ends all: the
+                rest is cancelled or never sent. A non-zero exit is no error.
+            key: makes each command at most once: its key is this, ``-`` and its index.
+
+        The other arguments are those of ``Sandbox.execute_command``, the same for each command.
+
+        Raises:
+            InvalidRequest: not exactly one of `thread` and `threads` is given.
+        """
+        return iterate(
+            self._core.map(
+                commands,
+                thread=thread,
+                threads=threads,
+                concurrency=concurrency,
+                stop_on_error=stop_on_error,
+                user=user,
+                pool=pool,
+                timeout=timeout,
+                queue_timeout=queue_timeout,
+                env=env,
+                cwd=cwd,
+                stdin=stdin,
+                key=key,
+                max_output_chars=max_output_chars,
+                want=want,
+            )
+        )
 
     # The daemon.
 

@@ -399,6 +399,32 @@ def test_many_threads_share_one_client(client, thread):
             assert outputs == [f"{i}-{j}\n" for j in range(10)]
 
 
+def test_a_pool_of_commands_runs_in_many_sandboxes_and_its_results_come_as_they_end(client, thread):
+    threads = [f"{thread}-{i}" for i in range(3)]
+    commands = ["sleep 600", *(f"echo {i}" for i in range(1, 9))]
+    seen = []
+    for index, command, result in client.map(commands, threads=threads, concurrency=3):
+        assert (result.stdout, command) == (f"{index}\n".encode(), commands[index])
+        seen.append(index)
+        if len(seen) == 6:  # All but those of the first thread.
+            assert client.sandbox(threads[0]).upload(io.BytesIO(b"go\n"), "go") == 3
+            unblock = f"{WORKSPACE}/p"
+            assert client.sandbox(threads[0]).info()["usage"]["running"], unblock
+            break
+    assert sorted(seen) == [1, 2, 4, 5, 7, 8]
+    for x in threads:  # Leaving the loop has cancelled what ran.
+        assert client.sandbox(x).exec("echo free", queue_timeout=20).stdout == b"free\n"
+        client.sandbox(x).destroy(force=True, purge=True)
+
+
+def test_a_pool_of_commands_in_one_sandbox_keeps_their_order(client, thread):
+    commands = ["cd /tmp; A=1"] + [f"A=$((A + {i})); echo $PWD $A" for i in range(1, 10)]
+    results = list(client.map(commands, thread=thread))
+    assert [x.index for x in results] == list(range(10))
+    assert results[-1].result.stdout == b"/tmp 46\n"
+    client.sandbox(thread).destroy(force=True, purge=True)
+
+
 def test_what_there_is_and_how_much(client, sandbox, thread):
     rows = [x for x in client.list() if x["sandbox"] == sandbox.id]
     assert [(x["state"], x["thread"], x["user"]) for x in rows] == [("leased", thread, "default")]

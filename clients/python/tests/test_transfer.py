@@ -140,7 +140,7 @@ def test_a_download_that_fails_leaves_the_local_file_as_it_was(peer, sandbox, tm
     assert os.listdir(tmp_path) == ["f"]
 
 
-def test_a_local_directory_that_is_not_there_is_told_before_anything_is_sent(peer, sandbox, tmp_path):
+def test_a_local_directory_that_is_not_there_is_told_at_once(peer, sandbox, tmp_path):
     with pytest.raises(FileNotFoundError):
         sandbox.download("f", tmp_path / "none" / "f")
     assert not peer.of("download_file")

@@ -56,7 +56,7 @@ class AsyncFileOperations:
         length: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> Union[bytes, int]:
-        """The exact bytes of a file, or of a range of it; with `to`, how many were written there."""
+        """The exact bytes of a file, or of a range; with `to`, how many were written there."""
         fields = given(
             path=path, offset=offset, length=length, timeout_ms=milliseconds(timeout)
         )

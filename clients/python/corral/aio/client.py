@@ -8,15 +8,16 @@ import socket
 import threading
 import weakref
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Type
+from typing import Any, AsyncGenerator, Dict, Iterable, List, Mapping, Optional, Sequence, Type
 
 from .. import _exchange, _wire, errors
 from .._connection import Connection
 from .._endpoint import as_endpoint, default_endpoint, why_unreachable
-from .._transfer import Incoming
+from .._map import Request, Schedule, lanes_of, run_commands
+from .._transfer import Incoming, Text
 from .._waiting import Asyncio, Quiet, Waiting
-from ..results import Lease, ServerInfo
-from .sandbox import AsyncSandbox
+from ..results import Lease, MapResult, ServerInfo
+from .sandbox import AsyncSandbox, exec_fields, exec_parts
 
 _clients: "weakref.WeakSet[AsyncClient]" = weakref.WeakSet()
 _abandoned: List[Connection] = []  # Of a parent process: never used, closed or collected here.
@@ -146,6 +147,41 @@ class AsyncClient:
         """Drops every lease of this client; how many there were."""
         reply = await self._call("release", {"all": True}, timeout=self._timeout)
         return int(reply.header.get("released", 0))
+
+    def map(
+        self,
+        commands: Iterable[Text],
+        *,
+        thread: Optional[str] = None,
+        threads: Optional[Sequence[str]] = None,
+        concurrency: int = 8,
+        stop_on_error: bool = False,
+        user: str = "default",
+        pool: Optional[str] = None,
+        timeout: Optional[float] = None,
+        queue_timeout: Optional[float] = None,
+        env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None,
+        stdin: Optional[Text] = None,
+        key: Optional[str] = None,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> AsyncGenerator[MapResult, None]:
+        """Runs many commands at once and yields how each ended, as it ends; closing the generator,
+        or cancelling the task that reads, cancels what is open. Arguments: ``corral.Client.map``."""
+        all = list(commands)
+        lanes = lanes_of(thread, threads)
+        if concurrency < 1:
+            raise errors.invalid(f"concurrency must be at least 1, not {concurrency}")
+        schedule = Schedule(len(all), lanes)
+
+        def request_of(index: int) -> Request:
+            target = _wire.given(thread=schedule.lane(index), user=user, pool=pool)
+            own_key = None if key is None else f"{key}-{index}"
+            fields = exec_fields(timeout, queue_timeout, env, cwd, own_key, max_output_chars, want)
+            return {**target, **fields}, exec_parts(all[index], stdin)
+
+        return run_commands(self, all, schedule, request_of, concurrency, stop_on_error)
 
     # The daemon.
 
