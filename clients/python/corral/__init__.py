@@ -16,6 +16,7 @@ from .results import (
     ExecResult,
     GlobResult,
     GrepResult,
+    KeptResult,
     Lease,
     Listing,
     MapResult,

@@ -6,6 +6,7 @@ from typing import Dict, Optional
 
 from . import _wire, errors
 from ._connection import Call, Connection
+from ._endpoint import why_unreachable
 from ._transfer import Incoming, Outgoing
 from ._waiting import Quiet, Waiting
 
@@ -39,7 +40,16 @@ class Reply:
             return self._finish(checked(message))
         if event == "chunk":
             self._take_chunk(message)
+        elif event == "resent":  # By the link, to the next daemon: it begins anew.
+            self._restart()
         return None
+
+    def _restart(self) -> None:
+        self._pieces.clear()
+        self._received.clear()
+        if self._into is not None and not self._into.restart():
+            text = "the connection was lost, and the file object can't be set back to its start"
+            raise errors.restarted(text, started="unknown")
 
     def _take_chunk(self, chunk: _wire.Message) -> None:
         stream = str(chunk.header.get("stream"))
@@ -90,7 +100,8 @@ async def finish(
                 acknowledge(connection, call, message)
     except Quiet:
         connection.forget(call)
-        raise errors.unreachable(f"the daemon gave no answer within {timeout:g} s") from None
+        text = why_unreachable(connection.endpoint, timeout or 0.0)
+        raise errors.unreachable(text, endpoint=connection.endpoint) from None
     except BaseException:
         connection.forget(call)
         raise

@@ -8,7 +8,7 @@ from typing import Any, Dict, Generator, Iterable, List, Mapping, Optional, Sequ
 from ._transfer import Text
 from ._waiting import Blocking, iterate, run
 from .aio.client import AsyncClient
-from .results import MapResult, ServerInfo
+from .results import KeptResult, MapResult, ServerInfo
 from .sandbox import Sandbox
 
 
@@ -157,18 +157,18 @@ class Client:
             for index, command, result in client.map(commands, threads=["a", "b", "c"]):
                 print(index, result.output if isinstance(result, corral.ExecResult) else result)
 
-        Command i goes to ``threads[i % len(threads)]``, whose sandbox is borrowed as by ``sandbox``;
-        the commands of one thread run one after the other, in order, each once the one before has
-        ended. One that fails doesn't end the others. Closing the generator, or dropping it, cancels
-        what is open.
+        Command i goes to ``threads[i % len(threads)]``, whose sandbox is borrowed as ``sandbox``
+        does; the commands of one thread run one after the other, in order, each once the one before
+        has ended. One that fails doesn't end the others. Closing the generator, or dropping it,
+        cancels what is open.
 
         Args:
             commands: read whole at the start.
             thread: where all of them run, or
             threads: the threads they are spread over.
             concurrency: how many may be open at once, at least 1.
-            stop_on_error: the first one that ends with an error, after it was yielded, ends all: the
-                rest is cancelled or never sent. A non-zero exit is no error.
+            stop_on_error: the first one that ends with an error, after it was yielded, ends all:
+                the rest is cancelled or never sent. A non-zero exit is no error.
             key: makes each command at most once: its key is this, ``-`` and its index.
 
         The other arguments are those of ``Sandbox.execute_command``, the same for each command.
@@ -210,3 +210,42 @@ class Client:
         """Cancels an exec of this client that runs or waits, by the ``request_id`` it was given;
         True exactly if that exec's result will say ``cancelled``."""
         return run(self._core.cancel(request_id))
+
+    def result(
+        self,
+        request_id: Optional[str] = None,
+        *,
+        key: Optional[str] = None,
+        sandbox: Optional[str] = None,
+        thread: Optional[str] = None,
+        user: str = "default",
+        pool: Optional[str] = None,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> KeptResult:
+        """What became of an exec that was sent before: running, finished with its result, or not
+        found. This client asks by itself after a lost connection; ask where a process has ended and
+        its successor has to know.
+
+        Args:
+            request_id: of an exec of this client, or instead
+            key: of an exec in the `sandbox` (an id) or `thread` given, of any client.
+            max_output_chars, want: as of ``Sandbox.execute_command``.
+
+        Raises:
+            SandboxLost: the sandbox ended; ``details["started"]`` says whether the exec had begun.
+            InvalidRequest: it is named in neither way or in both.
+            CorralError: the error that the exec ended with.
+        """
+        return run(
+            self._core.result(
+                request_id,
+                key=key,
+                sandbox=sandbox,
+                thread=thread,
+                user=user,
+                pool=pool,
+                max_output_chars=max_output_chars,
+                want=want,
+            )
+        )

@@ -81,6 +81,19 @@ class ExecResult:
         )
 
 
+class KeptResult(NamedTuple):
+    """What the daemon knows of an exec that was sent before."""
+
+    state: str  #: "finished", "running" or "not_found"
+    result: Optional[ExecResult] = None  #: of a finished one
+
+    @classmethod
+    def from_message(cls, reply: Message) -> "KeptResult":
+        state = str(reply.header.get("state", ""))
+        finished = state == "finished"
+        return cls(state, ExecResult.from_message(reply) if finished else None)
+
+
 class MapResult(NamedTuple):
     """How one command of ``Client.map`` ended."""
 

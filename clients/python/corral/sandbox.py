@@ -9,7 +9,7 @@ from ._files import FileOperations
 from ._transfer import Text
 from ._waiting import run
 from .aio.sandbox import AsyncSandbox
-from .results import ExecResult, Lease
+from .results import ExecResult, KeptResult, Lease
 from .streaming import ExecStream
 
 
@@ -145,6 +145,17 @@ class Sandbox(FileOperations):
                 )
             )
         )
+
+    def result(
+        self,
+        key: str,
+        *,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> KeptResult:
+        """What became of the exec with that key in this sandbox: running, finished with its result,
+        or not found. Raises what ``Client.result`` does."""
+        return run(self._core.result(key, max_output_chars=max_output_chars, want=want))
 
     def reset_session(self) -> Optional[int]:
         """Replaces the shell by a new one in its initial state; the new session's number."""

@@ -452,9 +452,9 @@ def test_a_killed_daemon_ends_what_is_open_and_the_client_goes_on_with_the_next(
         stream = client.sandbox("t").exec_stream("echo started; sleep 600")
         assert next(iter(stream)).data == b"started\n"
         own_daemon.kill()
+        own_daemon.start()
         with pytest.raises(corral.DaemonRestarted):
             stream.result()
-        own_daemon.start()
         assert client.sandbox("t").exec("echo on").stdout == b"on\n"
         assert client.server.boot != boot
 

@@ -99,7 +99,8 @@ def test_one_failure_does_not_end_the_others(peer, client):
 
     peer.on("exec", answer)
     results = {x.index: x for x in client.map("012", threads=["a", "b"])}
-    assert isinstance(results[1].error, corral.SandboxLost) and results[1].result is results[1].error
+    assert isinstance(results[1].error, corral.SandboxLost)
+    assert results[1].result is results[1].error
     assert [results[i].result.exit_code for i in (0, 2)] == [3, 3]
     assert results[0].error is None and not results[0].ok and not results[1].ok
 

@@ -16,7 +16,7 @@ from .._endpoint import as_endpoint, default_endpoint, why_unreachable
 from .._map import Request, Schedule, lanes_of, run_commands
 from .._transfer import Incoming, Text
 from .._waiting import Asyncio, Quiet, Waiting
-from ..results import Lease, MapResult, ServerInfo
+from ..results import KeptResult, Lease, MapResult, ServerInfo
 from .sandbox import AsyncSandbox, exec_fields, exec_parts
 
 _clients: "weakref.WeakSet[AsyncClient]" = weakref.WeakSet()
@@ -167,8 +167,9 @@ class AsyncClient:
         max_output_chars: Optional[int] = None,
         want: Optional[Sequence[str]] = None,
     ) -> AsyncGenerator[MapResult, None]:
-        """Runs many commands at once and yields how each ended, as it ends; closing the generator,
-        or cancelling the task that reads, cancels what is open. Arguments: ``corral.Client.map``."""
+        """Runs many commands at once and yields how each ended, as it ends; closing the generator
+        (``aclose``), or cancelling the task that reads, cancels what is open. Arguments and errors:
+        ``corral.Client.map``."""
         all = list(commands)
         lanes = lanes_of(thread, threads)
         if concurrency < 1:
@@ -202,6 +203,32 @@ class AsyncClient:
         fields = {"request": request_id}
         reply = await self._call("cancel", fields, timeout=self._timeout)
         return bool(reply.header.get("cancelled", False))
+
+    async def result(
+        self,
+        request_id: Optional[str] = None,
+        *,
+        key: Optional[str] = None,
+        sandbox: Optional[str] = None,
+        thread: Optional[str] = None,
+        user: str = "default",
+        pool: Optional[str] = None,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> KeptResult:
+        """The result of an exec that was sent before, by its `request_id` or by its `key` and where
+        it ran. Arguments and errors: ``corral.Client.result``."""
+        fields = _wire.given(
+            request=request_id,
+            key=key,
+            sandbox=sandbox,
+            thread=thread,
+            user=user if thread is not None else None,
+            pool=pool,
+            max_output_chars=max_output_chars,
+            want=list(want) if want is not None else None,
+        )
+        return KeptResult.from_message(await self._call("result", fields))
 
     # For this package.
 

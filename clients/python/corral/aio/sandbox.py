@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 from .. import _exchange, _wire, errors
+from .._settling import sandbox_of
 from .._transfer import Text
 from .._wire import given, milliseconds, to_bytes
-from ..results import ExecResult, Lease
+from ..results import ExecResult, KeptResult, Lease
 from ._files import AsyncFileOperations
 from .streaming import AsyncExecStream
 
@@ -65,7 +65,7 @@ class AsyncSandbox(AsyncFileOperations):
     @property
     def id(self) -> str:
         """16 hex digits; of a borrowed sandbox, the ones that its owner's always has."""
-        return self._id if self._id is not None else id_of(self._target)
+        return self._id if self._id is not None else sandbox_of(self._target)
 
     @property
     def lease(self) -> Optional[Lease]:
@@ -139,6 +139,19 @@ class AsyncSandbox(AsyncFileOperations):
         call = connection.start("exec", target, parts, inbox, request_id)
         return AsyncExecStream(self._client, connection, call)
 
+    async def result(
+        self,
+        key: str,
+        *,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> KeptResult:
+        """What became of the exec with that key in this sandbox."""
+        shown = given(
+            max_output_chars=max_output_chars, want=list(want) if want is not None else None
+        )
+        return KeptResult.from_message(await self._call("result", {"key": key, **shown}))
+
     async def reset_session(self) -> Optional[int]:
         """Replaces the shell by a new one in its initial state; the new session's number."""
         session = (await self._call("reset_session", {})).header.get("session")
@@ -170,15 +183,6 @@ class AsyncSandbox(AsyncFileOperations):
         destroyed = await self._client.destroy(self.id, force, purge)
         self._lease = None
         return destroyed
-
-
-def id_of(target: Mapping[str, Any]) -> str:
-    """The sandbox of a target: for a thread, the id that its sandbox always has."""
-    if "sandbox" in target:
-        return str(target["sandbox"])
-    user, thread = target.get("user", "default"), target["thread"]
-    text = thread if user == "default" else f"{user}:{thread}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def exec_fields(
