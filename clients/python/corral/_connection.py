@@ -121,7 +121,11 @@ class Connection:
         # The thread clears the flag before it looks at the link, so a wake is never lost.
         if not self._signalled and not self._ended:
             self._signalled = True
-            os.write(self._wake_write, b"x")
+            try:
+                os.write(self._wake_write, b"x")
+            except BaseException:  # ^C, which would else have the thread never woken again.
+                self._signalled = False
+                raise
 
     # Only the thread from here on.
 

@@ -7,6 +7,7 @@ never suspend, so that ``run`` drives them from ordinary code.
 from __future__ import annotations
 
 import queue
+import threading
 from typing import Any, AsyncIterator, Callable, Coroutine, Generator, Optional, Protocol, TypeVar
 from typing import TYPE_CHECKING, Union
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
+_SLICE = 0.5  # seconds
 
 
 class Quiet(Exception):
@@ -31,10 +33,21 @@ class BlockingInbox:
 
     async def get(self, timeout: Optional[float] = None) -> Any:
         """The next one. Raises Quiet after `timeout` seconds."""
+        if timeout is None and threading.current_thread() is threading.main_thread():
+            return self._get_in_slices()
         try:
             return self._queue.get(timeout=timeout)
         except queue.Empty:
             raise Quiet from None
+
+    def _get_in_slices(self) -> Any:
+        """For the thread that runs signal handlers: one that comes just before Python blocks would
+        only be handled afterwards, and ^C would cancel nothing."""
+        while True:
+            try:
+                return self._queue.get(timeout=_SLICE)
+            except queue.Empty:
+                pass
 
 
 class AsyncioInbox:
