@@ -8,7 +8,14 @@ import threading
 from hashlib import sha256
 
 import pytest
-from support.scripted_daemon import echo_exec, exec_reply, ignore, pieces, rows_reply
+from support.scripted_daemon import (
+    ScriptedDaemon,
+    echo_exec,
+    exec_reply,
+    ignore,
+    pieces,
+    rows_reply,
+)
 
 import corral
 from corral import aio
@@ -344,6 +351,25 @@ def test_closing_ends_what_other_tasks_wait_for(peer, connect):
         await client.close()
         with pytest.raises(corral.ClientClosed):
             await waiting
+
+    run(work())
+
+
+def test_a_keyed_exec_outlives_its_daemon(run_dir):
+    async def work():
+        first = ScriptedDaemon(f"{run_dir}/s")
+        async with aio.AsyncClient(first.endpoint, timeout=20) as client:
+            waiting = asyncio.create_task(client.sandbox("t").exec("make", key="k"))
+            lost = asyncio.create_task(client.sandbox("t").exec("make"))
+            await until(lambda: len(first.of("exec")) == 2)
+            first.stop()
+            answer = {"result": lambda r: exec_reply(r, "made", state="finished")}
+            second = ScriptedDaemon(f"{run_dir}/s", "boot-2", answer)
+            assert (await waiting).output == "made"
+            with pytest.raises(corral.DaemonRestarted):
+                await lost
+            assert not second.of("exec")
+            second.stop()
 
     run(work())
 

@@ -1,5 +1,6 @@
 """The client and a real daemon."""
 
+import asyncio
 import hashlib
 import io
 import os
@@ -14,6 +15,7 @@ import pytest
 from support.real_daemon import CORRALD, RealDaemon, holds_for, wait_until
 
 import corral
+from corral import aio
 
 pytestmark = pytest.mark.skipif(not CORRALD.exists(), reason=f"{CORRALD} is not built")
 
@@ -423,6 +425,71 @@ def test_a_pool_of_commands_in_one_sandbox_keeps_their_order(client, thread):
     assert [x.index for x in results] == list(range(10))
     assert results[-1].result.stdout == b"/tmp 46\n"
     client.sandbox(thread).destroy(force=True, purge=True)
+
+
+# asyncio.
+
+
+def in_loop(coroutine):
+    return asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+def test_many_tasks_work_in_many_sandboxes(daemon, thread):
+    async def work(client, i):
+        async with await client.acquire(f"{thread}-{i}") as sandbox:
+            await sandbox.write_file("n", str(i))
+            outputs = [(await sandbox.exec(f"echo $(cat n)-{j}")).stdout for j in range(10)]
+        await client.destroy(sandbox.id, purge=True)
+        return outputs
+
+    async def main():
+        async with aio.AsyncClient(daemon.endpoint) as client:
+            return await asyncio.gather(*(work(client, i) for i in range(16)))
+
+    for i, outputs in enumerate(in_loop(main())):
+        assert outputs == [f"{i}-{j}\n".encode() for j in range(10)]
+
+
+def test_a_cancelled_task_frees_its_sandbox_and_keeps_the_session(daemon, thread):
+    async def main():
+        async with aio.AsyncClient(daemon.endpoint) as client:
+            sandbox = client.sandbox(thread)
+            await sandbox.exec("A=kept")
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(sandbox.exec("sleep 600"), 0.3)
+            result = await sandbox.exec("echo $A", queue_timeout=20)
+            await sandbox.destroy(purge=True)
+            return result.stdout
+
+    assert in_loop(main()) == b"kept\n"
+
+
+def test_a_task_streams_copies_and_maps(daemon, thread, tmp_path):
+    content = os.urandom(20 * MIB)
+    (tmp_path / "there").write_bytes(content)
+
+    async def main():
+        async with aio.AsyncClient(daemon.endpoint) as client:
+            sandbox = client.sandbox(thread)
+            command = "echo ready; read x; echo got $x"
+            async with await sandbox.exec_stream(command, stdin_open=True) as stream:
+                async for chunk in stream:
+                    if chunk.offset == 0:
+                        assert await stream.send_input("it\n", eof=True) == 3
+                assert chunk.data == b"got it\n"
+            assert (await stream.result()).ok
+            assert await sandbox.upload(tmp_path / "there", "f") == len(content)
+            assert await sandbox.download("f", tmp_path / "back") == len(content)
+            threads = [thread, f"{thread}-2"]
+            seen = {}
+            async for index, _, result in client.map(["cat f | wc -c", "echo b"], threads=threads):
+                seen[index] = result.stdout.strip()
+            for x in threads:
+                await client.sandbox(x).destroy(purge=True)
+            return seen
+
+    assert in_loop(main()) == {0: str(len(content)).encode(), 1: b"b"}
+    assert (tmp_path / "back").read_bytes() == content
 
 
 def test_what_there_is_and_how_much(client, sandbox, thread):
