@@ -180,6 +180,13 @@ class Link:
         self._reopen_at += self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
+    def refused(self, reason: Callable[[], errors.CorralError], now: float) -> None:
+        """The daemon wants nothing of this client, for now: who waits to be sent is told so."""
+        self._end_calls(lambda x: not x.stale, reason)
+        if self.info is None:
+            self._first_answer.put(reason())
+        self.lose("the daemon refused this client", now)
+
     def tick(self, now: float) -> None:
         """Does what is due."""
         if not self._ready:
@@ -206,7 +213,7 @@ class Link:
 
     def _take_hello(self, header: _wire.Header, now: float) -> None:
         if header.get("ok") is not True:
-            return self._refused(header.get("error"), now)
+            return self.refused(lambda: errors.from_wire(header.get("error")), now)
         before, self.info = self.info, ServerInfo.from_header(header)
         self._ready = True
         self._pause = FIRST_PAUSE
@@ -219,12 +226,6 @@ class Link:
         for call in [x for x in self._calls.values() if x.stale]:
             self._settle(call, _settling.fate_of(call.op, call.fields, same_boot), now)
         self._outbox += newer
-
-    def _refused(self, refusal: Any, now: float) -> None:
-        self._end_calls(lambda x: not x.stale, lambda: errors.from_wire(refusal))
-        if self.info is None:
-            self._first_answer.put(errors.from_wire(refusal))
-        self.lose("the daemon refused the hello", now)
 
     def _take_boot(self, header: _wire.Header, now: float) -> None:
         if header.get("ok") is True and self.info and header.get("boot") != self.info.boot:
