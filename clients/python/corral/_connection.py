@@ -6,11 +6,12 @@ to the inbox of the call, where the caller waits. What is said, and when, is the
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import zmq
 
@@ -22,6 +23,8 @@ from ._waiting import Inbox
 from .results import ServerInfo
 
 __all__ = ["Call", "Connection"]
+
+_BATCH = 16  # messages taken before anything is sent
 
 
 class Connection:
@@ -44,6 +47,7 @@ class Connection:
         self._lock = threading.RLock()  # Of the link and of the wake pipe's write end.
         now = time.monotonic()
         self._link = Link(endpoint, hello, heartbeat, timeout, first_answer, now)
+        self._due = -math.inf  # Of the link, on its clock.
         self._closing = False
         self._ended = False
         self._signalled = False
@@ -160,43 +164,41 @@ class Connection:
             self._link.opened(now)
 
     def _turn(self) -> None:
-        events = dict(self._poller.poll(self._milliseconds_left()))
+        left = None if self._due == math.inf else max(0.0, self._due - time.monotonic())
+        events = dict(self._poller.poll(None if left is None else left * 1000 + 1))
         if events.pop(self._wake_read, None):
             os.read(self._wake_read, 64)
             self._signalled = False
-        if self._dealer is not None and events:
-            self._receive(self._dealer)
+        if not events or self._dealer is None:
+            return self._feed([], False)
+        dealer, ended, more = self._dealer, self._dealer.has_ended(), True
+        while more and self._dealer is dealer:
+            messages = list(itertools.islice(dealer.messages(), _BATCH))
+            more = len(messages) == _BATCH
+            self._feed(messages, ended and not more)
+
+    def _feed(self, messages: List[_wire.Message], ended: bool) -> None:
+        """Tells the link what has happened, and does what it wants."""
         now = time.monotonic()
         with self._lock:
+            for message in messages:
+                if self._link.open:
+                    self._link.received(message, now)
+            if ended and self._link.open:
+                self._link.lose("the daemon closed the connection", now)
             self._link.tick(now)
-        if self._dealer is not None and not self._link.open:
-            self._drop(self._dealer)
-        if self._dealer is None and self._link.wants_socket(now):
-            self._open(now)
-        if self._dealer is not None:
-            with self._lock:
-                outgoing = self._link.take_outgoing(now)
-            for header, payload in outgoing:
-                self._dealer.send(header, payload)
-
-    def _receive(self, dealer: Dealer) -> None:
-        ended = dealer.has_ended()
-        for message in dealer.messages():
-            with self._lock:
-                self._link.received(message, time.monotonic())
-            if not self._link.open:
-                return
-        if ended:
-            with self._lock:
-                self._link.lose("the daemon closed the connection", time.monotonic())
+            if self._dealer is not None and not self._link.open:
+                self._drop(self._dealer)
+            if self._dealer is None and self._link.wants_socket(now):
+                self._open(now)
+            outgoing = self._link.take_outgoing(now) if self._dealer is not None else []
+            self._due = self._link.due()
+        for header, payload in outgoing:
+            assert self._dealer is not None  # Only this thread drops it.
+            self._dealer.send(header, payload)
 
     def _drop(self, dealer: Dealer) -> None:
         dealer.close()
         self._dealer = None
         self._poller = zmq.Poller()
         self._poller.register(self._wake_read, zmq.POLLIN)
-
-    def _milliseconds_left(self) -> Optional[float]:
-        with self._lock:
-            left = self._link.due() - time.monotonic()
-        return None if left == math.inf else max(0.0, left * 1000 + 1)
