@@ -16,8 +16,10 @@ from .results import (
     ExecResult,
     GlobResult,
     GrepResult,
+    KeptResult,
     Lease,
     Listing,
+    MapResult,
     Match,
     ServerInfo,
 )

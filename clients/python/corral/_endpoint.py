@@ -27,11 +27,11 @@ def as_endpoint(text: str) -> str:
 
 def why_unreachable(endpoint: str, waited: float) -> str:
     """Says that nobody answered for so many seconds, and what to look at."""
-    text = f"no daemon answered at {endpoint} within {waited:g} s"
+    text = f"the daemon at {endpoint} does not answer: nothing within {waited:g} s"
     if endpoint.startswith(_IPC):
         path = endpoint[len(_IPC) :]
         if not os.path.exists(path):
-            return f"{text}: there is no such socket; is corrald running, and on this socket?"
+            return f"{text}; there is no such socket: is corrald running, and on this one?"
         if not os.access(path, os.W_OK):
-            return f"{text}: this user may not write to the socket; is it in the socket's group?"
+            return f"{text}; this user may not write to the socket: is it in the socket's group?"
     return f"{text}; is corrald running there? (CORRAL_ENDPOINT or endpoint= say where to look)"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import queue
-from typing import Any, BinaryIO, Callable, Dict, Optional
+from typing import Dict, Optional
 
 from . import _wire, errors
 from ._connection import Call, Connection
-
-Sink = Callable[[bytes], Any]
+from ._endpoint import why_unreachable
+from ._transfer import Incoming, Outgoing
+from ._waiting import Quiet, Waiting
 
 
 def checked(reply: _wire.Message) -> _wire.Message:
@@ -21,79 +21,102 @@ def checked(reply: _wire.Message) -> _wire.Message:
 def acknowledge(connection: Connection, call: Call, chunk: _wire.Message) -> None:
     """Tells the daemon that a chunk was consumed, so that more may follow."""
     seq = chunk.header.get("seq", 0)
-    connection.post({"op": "ack", "re": call.id, "seq": seq}, call=call)
+    connection.post({"op": "ack", "re": chunk.header["re"], "seq": seq}, call=call)
 
 
-def finish(
-    connection: Connection, call: Call, sink: Optional[Sink] = None, timeout: Optional[float] = None
+class Reply:
+    """Puts a reply together that may come in chunks; given an `Incoming`, its content goes there
+    instead, piece by piece and in order."""
+
+    def __init__(self, into: Optional[Incoming] = None) -> None:
+        self._into = into
+        self._pieces: Dict[str, bytearray] = {}
+        self._received: Dict[str, int] = {}
+
+    def take(self, message: _wire.Message) -> Optional[_wire.Message]:
+        """The whole reply once its last message is taken. Raises the error that it is."""
+        event = message.header.get("event")
+        if event is None:
+            return self._finish(checked(message))
+        if event == "chunk":
+            self._take_chunk(message)
+        elif event == "resent":  # By the link, to the next daemon: it begins anew.
+            self._restart()
+        return None
+
+    def _restart(self) -> None:
+        self._pieces.clear()
+        self._received.clear()
+        if self._into is not None and not self._into.restart():
+            text = "the connection was lost, and the file object can't be set back to its start"
+            raise errors.restarted(text, started="unknown")
+
+    def _take_chunk(self, chunk: _wire.Message) -> None:
+        stream = str(chunk.header.get("stream"))
+        expected = self._received.get(stream, 0)
+        if chunk.header.get("offset", expected) != expected:
+            raise errors.internal(
+                f"a chunk of {stream!r} at {chunk.header['offset']} came where {expected} was due"
+            )
+        self._received[stream] = expected + len(chunk.payload)
+        if self._into is not None and stream == "content":
+            self._into.write(chunk.payload)
+        else:
+            self._pieces.setdefault(stream, bytearray()).extend(chunk.payload)
+
+    def _finish(self, reply: _wire.Message) -> _wire.Message:
+        if self._received:
+            parts = {**reply.parts(), **self._pieces}
+            sizes = [[name, len(data)] for name, data in parts.items()]
+            return _wire.Message({**reply.header, "parts": sizes}, b"".join(parts.values()))
+        content = reply.parts().get("content", b"") if self._into is not None else b""
+        if self._into is not None and content:
+            self._into.write(content)
+        return reply
+
+
+async def finish(
+    connection: Connection,
+    call: Call,
+    waiting: Waiting,
+    into: Optional[Incoming] = None,
+    timeout: Optional[float] = None,
 ) -> _wire.Message:
-    """Waits for the final reply. A reply that came in chunks is put together; with a sink, its
-    content goes there instead, piece by piece and in order.
+    """Waits for the final reply.
 
     Raises the error of the reply, or DaemonUnreachable after `timeout` seconds without any message.
     """
-    pieces: Dict[str, bytearray] = {}
-    received: Dict[str, int] = {}
+    reply = Reply(into)
     try:
         while True:
-            message = call.next(timeout)
-            event = message.header.get("event")
-            if event is None:
-                break
-            if event == "chunk":
-                _take_chunk(message, pieces, received, sink)
+            message = await call.next(timeout)
+            if into is None:
+                whole = reply.take(message)
+            else:
+                whole = await waiting.call(reply.take, message)
+            if whole is not None:
+                return whole
+            if message.header["event"] == "chunk":
                 acknowledge(connection, call, message)
-    except queue.Empty:
+    except Quiet:
         connection.forget(call)
-        raise errors.unreachable(f"the daemon gave no answer within {timeout:g} s") from None
+        text = why_unreachable(connection.endpoint, timeout or 0.0)
+        raise errors.unreachable(text, endpoint=connection.endpoint) from None
     except BaseException:
         connection.forget(call)
         raise
-    reply = checked(message)
-    return _with_chunks(reply, pieces) if received else _into(sink, reply)
 
 
-def _take_chunk(
-    chunk: _wire.Message,
-    pieces: Dict[str, bytearray],
-    received: Dict[str, int],
-    sink: Optional[Sink],
-) -> None:
-    stream = str(chunk.header.get("stream"))
-    expected = received.get(stream, 0)
-    if chunk.header.get("offset", expected) != expected:
-        raise errors.internal(
-            f"a chunk of {stream!r} at {chunk.header['offset']} came where {expected} was due"
-        )
-    received[stream] = expected + len(chunk.payload)
-    if sink is not None and stream == "content":
-        sink(chunk.payload)
-    else:
-        pieces.setdefault(stream, bytearray()).extend(chunk.payload)
-
-
-def _with_chunks(reply: _wire.Message, pieces: Dict[str, bytearray]) -> _wire.Message:
-    parts = {**reply.parts(), **pieces}
-    sizes = [[name, len(data)] for name, data in parts.items()]
-    return _wire.Message({**reply.header, "parts": sizes}, b"".join(parts.values()))
-
-
-def _into(sink: Optional[Sink], reply: _wire.Message) -> _wire.Message:
-    if sink is not None:
-        content = reply.parts().get("content", b"")
-        if content:
-            sink(content)
-    return reply
-
-
-def upload(connection: Connection, call: Call, source: BinaryIO, size: int) -> _wire.Message:
-    """Sends `size` bytes of a request that stated them, as the daemon grants credit, and waits for
-    the final reply. Raises its error, or InvalidRequest if the source holds fewer bytes."""
-    sent = seq = credit = 0
+async def upload(
+    connection: Connection, call: Call, waiting: Waiting, source: Outgoing
+) -> _wire.Message:
+    """Sends the content of a request that stated its size, as the daemon grants credit, and waits
+    for the final reply. Raises its error, or InvalidRequest if the source holds fewer bytes."""
+    seq = credit = 0
     final = False
     try:
         while True:
-            message = call.next()
+            message = await call.next()
             event = message.header.get("event")
             final = event is None
             if final:
@@ -101,13 +124,10 @@ def upload(connection: Connection, call: Call, source: BinaryIO, size: int) -> _
             if event != "credit":
                 continue
             credit += int(message.header.get("bytes", 0))
-            while credit > 0 and sent < size:
-                piece = source.read(min(_wire.DATA_BYTES, credit, size - sent))
-                if not piece:
-                    raise errors.invalid(f"the source ended after {sent} of {size} bytes")
-                sent += len(piece)
+            while credit > 0 and not source.done:
+                piece = await waiting.call(source.read, min(_wire.DATA_BYTES, credit))
                 credit -= len(piece)
-                connection.post(_data(call, seq, eof=sent == size), piece, call)
+                connection.post(_data(call, seq, eof=source.done), piece, call)
                 seq += 1
     except BaseException:
         connection.forget(call)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import os
-import tempfile
-from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, Optional, Tuple, Union
+from typing import BinaryIO, Optional, Union
 
-from . import _exchange, _wire, errors
-from ._wire import given, milliseconds, to_bytes
-from .results import Entry, GlobResult, GrepResult, Listing, Match, text_of
-
-if TYPE_CHECKING:
-    from .client import Client
-
-Text = Union[str, bytes, bytearray, memoryview]
-Path = Union[str, "os.PathLike[str]"]
+from ._transfer import Path, Progress, Text
+from ._waiting import run
+from .aio._files import AsyncFileOperations
+from .results import GlobResult, GrepResult, Listing
 
 
 class FileOperations:
     """What ``Sandbox`` does with files. Each takes `timeout`: seconds it may work, default 60."""
 
-    def __init__(self, client: "Client", target: Dict[str, Any]) -> None:
-        self._client = client
-        self._target = target
+    def __init__(self, core: AsyncFileOperations) -> None:
+        self._core = core
 
     def read_file(
         self,
@@ -39,10 +29,9 @@ class FileOperations:
         Raises:
             FileNotFound, IsADirectory, NotText, FileTooLarge, PermissionDenied.
         """
-        fields = given(
-            path=path, start_line=start_line, end_line=end_line, timeout_ms=milliseconds(timeout)
+        return run(
+            self._core.read_file(path, start_line=start_line, end_line=end_line, timeout=timeout)
         )
-        return text_of(self._call("read_file", fields))
 
     def download_file(
         self,
@@ -67,26 +56,60 @@ class FileOperations:
             FileNotFound, IsADirectory, FileTooLarge, PermissionDenied; Internal if the checksum of
             a whole file is not the one that the sandbox computed.
         """
-        fields = given(
-            path=path, offset=offset, length=length, timeout_ms=milliseconds(timeout)
+        return run(
+            self._core.download_file(path, to, offset=offset, length=length, timeout=timeout)
         )
-        verify = offset is None and length is None
-        if to is None:
-            buffer = io.BytesIO()
-            self._download(fields, buffer, verify)
-            return buffer.getvalue()
-        if not isinstance(to, (str, os.PathLike)):
-            return self._download(fields, to, verify)
-        directory = os.path.dirname(os.path.abspath(to))
-        with tempfile.NamedTemporaryFile(dir=directory, prefix=".corral-", delete=False) as out:
-            try:
-                count = self._download(fields, out, verify)  # type: ignore[arg-type]
-                out.close()
-                os.replace(out.name, to)
-            except BaseException:
-                os.unlink(out.name)
-                raise
-        return count
+
+    def download(
+        self,
+        path: str,
+        to: Union[Path, BinaryIO],
+        *,
+        progress: Optional[Progress] = None,
+        timeout: Optional[float] = None,
+    ) -> int:
+        """Copies a file of the sandbox to a local one, piece by piece: a few MiB of memory whatever
+        its size, up to the daemon's transfer limit (100 MiB by default). Its size and SHA-256 are
+        compared with what the sandbox has read.
+
+        Args:
+            to: a local path, which is replaced only once all is there and right, or a file object
+                opened for writing bytes, which after an error may have got a part.
+            progress: called as progress(done, total), in bytes; the total is None until the end.
+
+        Returns:
+            How many bytes there were.
+
+        Raises:
+            FileNotFound, IsADirectory, FileTooLarge, PermissionDenied; Internal if the bytes are
+            not those that were sent; OSError for the local file.
+        """
+        return run(self._core.download(path, to, progress=progress, timeout=timeout))
+
+    def upload(
+        self,
+        source: Union[Path, BinaryIO],
+        path: str,
+        *,
+        progress: Optional[Progress] = None,
+        timeout: Optional[float] = None,
+    ) -> int:
+        """Copies a local file into the sandbox, piece by piece, whole or not at all, making its
+        directories: a few MiB of memory whatever its size, up to the daemon's transfer limit.
+
+        Args:
+            source: a local path, or a seekable file object opened for reading bytes, sent from
+                where it stands to its end.
+            progress: called as progress(done, total), in bytes.
+
+        Returns:
+            How many bytes were written.
+
+        Raises:
+            IsADirectory, PermissionDenied, ReadOnly, NoSpace, FileTooLarge; OSError for the local
+            file.
+        """
+        return run(self._core.upload(source, path, progress=progress, timeout=timeout))
 
     def write_file(
         self,
@@ -110,8 +133,7 @@ class FileOperations:
         Raises:
             IsADirectory, PermissionDenied, ReadOnly, NoSpace, FileTooLarge.
         """
-        fields = given(path=path, append=append or None, timeout_ms=milliseconds(timeout))
-        return self._send_content("write_file", fields, content)
+        return run(self._core.write_file(path, content, append=append, timeout=timeout))
 
     def update_file(
         self, path: str, content: Union[Text, BinaryIO], *, timeout: Optional[float] = None
@@ -120,8 +142,7 @@ class FileOperations:
 
         Arguments, result and errors are those of ``write_file``.
         """
-        fields = given(path=path, timeout_ms=milliseconds(timeout))
-        return self._send_content("update_file", fields, content)
+        return run(self._core.update_file(path, content, timeout=timeout))
 
     def str_replace(
         self,
@@ -138,11 +159,7 @@ class FileOperations:
         Raises:
             MatchNotFound, MatchNotUnique, FileNotFound, NotText.
         """
-        fields = given(
-            path=path, replace_all=replace_all or None, timeout_ms=milliseconds(timeout)
-        )
-        parts = [("old", to_bytes(old)), ("new", to_bytes(new))]
-        return int(self._call("str_replace", fields, parts).header.get("replacements", 0))
+        return run(self._core.str_replace(path, old, new, replace_all=replace_all, timeout=timeout))
 
     def list_dir(
         self,
@@ -161,12 +178,7 @@ class FileOperations:
         Raises:
             FileNotFound, NotADirectory, PermissionDenied.
         """
-        fields = given(
-            path=path, max_depth=max_depth, all=all or None, timeout_ms=milliseconds(timeout)
-        )
-        header, rows = self._rows("list_dir", fields)
-        entries = (Entry(x["path"].rstrip("/"), x["type"], x.get("size")) for x in rows)
-        return Listing(entries, is_truncated(header))
+        return run(self._core.list_dir(path, max_depth=max_depth, all=all, timeout=timeout))
 
     def glob(
         self,
@@ -186,16 +198,16 @@ class FileOperations:
         Raises:
             InvalidPattern, FileNotFound, NotADirectory.
         """
-        fields = given(
-            path=path,
-            pattern=pattern,
-            include_dirs=include_dirs or None,
-            max_results=max_results,
-            all=all or None,
-            timeout_ms=milliseconds(timeout),
+        return run(
+            self._core.glob(
+                path,
+                pattern,
+                include_dirs=include_dirs,
+                max_results=max_results,
+                all=all,
+                timeout=timeout,
+            )
         )
-        header, rows = self._rows("glob", fields)
-        return GlobResult([x["path"] for x in rows], is_truncated(header))
 
     def grep(
         self,
@@ -219,72 +231,15 @@ class FileOperations:
         Raises:
             InvalidPattern, FileNotFound.
         """
-        fields = given(
-            path=path,
-            pattern=pattern,
-            glob=glob,
-            literal=literal or None,
-            case_sensitive=case_sensitive or None,
-            max_results=max_results,
-            all=all or None,
-            timeout_ms=milliseconds(timeout),
+        return run(
+            self._core.grep(
+                path,
+                pattern,
+                glob=glob,
+                literal=literal,
+                case_sensitive=case_sensitive,
+                max_results=max_results,
+                all=all,
+                timeout=timeout,
+            )
         )
-        header, rows = self._rows("grep", fields)
-        return GrepResult(
-            [Match(x["path"], x["line_number"], x["line"]) for x in rows],
-            is_truncated(header),
-            header.get("skipped_files", 0),
-            header.get("skipped_lines", 0),
-        )
-
-    def _call(self, op: str, fields: Dict[str, Any], parts: _wire.Parts = ()) -> _wire.Message:
-        return self._client._call(op, {**self._target, **fields}, parts)
-
-    def _rows(self, op: str, fields: Dict[str, Any]) -> Tuple[_wire.Header, List[_wire.Header]]:
-        reply = self._call(op, fields)
-        return reply.header, _wire.json_lines(reply.parts().get("results", b""))
-
-    def _download(self, fields: Dict[str, Any], out: BinaryIO, verify: bool) -> int:
-        digest = hashlib.sha256()
-        count = 0
-
-        def take(piece: bytes) -> None:
-            nonlocal count
-            count += len(piece)
-            digest.update(piece)
-            out.write(piece)
-
-        fields = {**self._target, **fields}
-        reply = self._client._call("download_file", fields, sink=take)
-        stated = reply.header.get("sha256")
-        if verify and stated is not None and stated != digest.hexdigest():
-            raise errors.internal(f"{fields['path']}: the bytes received have another checksum")
-        return count
-
-    def _send_content(
-        self, op: str, fields: Dict[str, Any], content: Union[Text, BinaryIO]
-    ) -> int:
-        source, size = source_of(content)
-        fields = {**self._target, **fields}
-        if size <= _wire.MAX_PAYLOAD:
-            reply = self._client._call(op, fields, [("content", source.read(size))])
-        else:
-            connection = self._client._connection()
-            call = connection.start(op, {**fields, "size": size})
-            reply = _exchange.upload(connection, call, source, size)
-        return int(reply.header.get("bytes", size))
-
-
-def is_truncated(header: _wire.Header) -> bool:
-    return header.get("truncated") is True
-
-
-def source_of(content: Union[Text, BinaryIO]) -> Tuple[BinaryIO, int]:
-    """Where to read content from, and how many bytes of it there are."""
-    if isinstance(content, (str, bytes, bytearray, memoryview)):
-        data = to_bytes(content)
-        return io.BytesIO(data), len(data)
-    start = content.tell()
-    size = content.seek(0, os.SEEK_END) - start
-    content.seek(start)
-    return content, size

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
-import threading
-import weakref
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Type
+from typing import Any, Dict, Generator, Iterable, List, Mapping, Optional, Sequence, Type
 
-from . import _exchange, _wire, errors
-from ._connection import Connection
-from ._endpoint import as_endpoint, default_endpoint
-from .results import Lease, ServerInfo
+from ._transfer import Text
+from ._waiting import Blocking, iterate, run
+from .aio.client import AsyncClient
+from .results import KeptResult, MapResult, ServerInfo
 from .sandbox import Sandbox
 
-_clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
-_abandoned: List[Connection] = []  # Of a parent process: never used, closed or collected here.
+
+class _Core(AsyncClient):
+    """Does all the work; its coroutines block instead of suspending."""
+
+    _waiting = Blocking()
 
 
 class Client:
@@ -46,16 +44,9 @@ class Client:
         heartbeat: float = 10.0,
         timeout: float = 30.0,
     ) -> None:
-        self.endpoint = as_endpoint(endpoint or default_endpoint())
-        self._name = name
-        self._created_in = os.getpid()
-        self._heartbeat = heartbeat
-        self._timeout = timeout
-        self._lock = threading.Lock()
-        self._closed = False
-        self._current: Optional[Connection] = None
-        self._connection()
-        _clients.add(self)
+        self._core = _Core(endpoint, name=name, heartbeat=heartbeat, timeout=timeout)
+        run(self._core.__aenter__())
+        self.endpoint = self._core.endpoint
 
     def __enter__(self) -> "Client":
         return self
@@ -72,18 +63,12 @@ class Client:
         """Closes the connection; open requests of other threads raise ClientClosed. The daemon ends
         what this client leased after three missed heartbeats: release first, or use ``with``.
         Closing twice is fine."""
-        with self._lock:
-            self._closed = True
-            connection, self._current = self._current, None
-        if connection is not None:
-            connection.close()
+        run(self._core.close())
 
     @property
     def server(self) -> ServerInfo:
         """What the daemon said when this client last connected."""
-        info = self._connection().info
-        assert info is not None  # It is there once a connection was ready.
-        return info
+        return run(self._core._connected())
 
     # Sandboxes.
 
@@ -107,22 +92,19 @@ class Client:
         Raises:
             CapacityExceeded, SandboxRuntime, IdentityCollision, DaemonRestarted.
         """
-        fields = _wire.given(thread=thread, user=user, pool=pool, wait_ms=_wire.milliseconds(wait))
-        lease = Lease.from_header(self._call("acquire", fields).header)
-        return Sandbox(self, {"sandbox": lease.sandbox}, lease.sandbox, lease)
+        return Sandbox(run(self._core.acquire(thread, user, pool, wait)))
 
     def sandbox(
         self, thread: str, user: str = "default", pool: Optional[str] = None
     ) -> Sandbox:
         """Borrows the thread's sandbox: nothing is leased or sent now; each operation acquires it
         on demand, and it is parked again when that ends (with its session as it was)."""
-        return Sandbox(self, _wire.given(thread=thread, user=user, pool=pool), None, None)
+        return Sandbox(self._core.sandbox(thread, user, pool))
 
     def get(self, id: str) -> Optional[Dict[str, Any]]:
         """The state of a sandbox by id or unique prefix of at least 8 digits: ``state``,
         ``leases``, ``queue``, ``usage`` and more; None if there is none."""
-        row = self._fields("get", {"sandbox": id})
-        return row if row.get("found", True) else None
+        return run(self._core.get(id))
 
     def list(
         self,
@@ -132,9 +114,7 @@ class Client:
         user: Optional[str] = None,
     ) -> List[Dict[str, Any]]:
         """The sandboxes there are, one dictionary each."""
-        fields = _wire.given(pool=pool, state=state, user=user)
-        reply = self._call("list", fields, timeout=self._timeout)
-        return _wire.json_lines(reply.parts().get("results", b""))
+        return run(self._core.list(pool=pool, state=state, user=user))
 
     def destroy(self, id: str, force: bool = False, purge: bool = False) -> bool:
         """Ends a sandbox and all its processes.
@@ -147,94 +127,125 @@ class Client:
             Busy: it is in use and ``force`` isn't set.
             SandboxNotFound: there is none.
         """
-        fields = _wire.given(sandbox=id, force=force or None, purge=purge or None)
-        return bool(self._call("destroy", fields).header.get("destroyed", False))
+        return run(self._core.destroy(id, force, purge))
 
     def release_all(self) -> int:
         """Drops every lease of this client; how many there were."""
-        reply = self._call("release", {"all": True}, timeout=self._timeout)
-        return int(reply.header.get("released", 0))
+        return run(self._core.release_all())
+
+    def map(
+        self,
+        commands: Iterable[Text],
+        *,
+        thread: Optional[str] = None,
+        threads: Optional[Sequence[str]] = None,
+        concurrency: int = 8,
+        stop_on_error: bool = False,
+        user: str = "default",
+        pool: Optional[str] = None,
+        timeout: Optional[float] = None,
+        queue_timeout: Optional[float] = None,
+        env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None,
+        stdin: Optional[Text] = None,
+        key: Optional[str] = None,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> Generator[MapResult, None, None]:
+        """Runs many commands at once and yields how each ended, as it ends: for pools of subagents.
+
+            for index, command, result in client.map(commands, threads=["a", "b", "c"]):
+                print(index, result.output if isinstance(result, corral.ExecResult) else result)
+
+        Command i goes to ``threads[i % len(threads)]``, whose sandbox is borrowed as ``sandbox``
+        does; the commands of one thread run one after the other, in order, each once the one before
+        has ended. One that fails doesn't end the others. Closing the generator, or dropping it,
+        cancels what is open.
+
+        Args:
+            commands: read whole at the start.
+            thread: where all of them run, or
+            threads: the threads they are spread over.
+            concurrency: how many may be open at once, at least 1.
+            stop_on_error: the first one that ends with an error, after it was yielded, ends all:
+                the rest is cancelled or never sent. A non-zero exit is no error.
+            key: makes each command at most once: its key is this, ``-`` and its index.
+
+        The other arguments are those of ``Sandbox.execute_command``, the same for each command.
+
+        Raises:
+            InvalidRequest: not exactly one of `thread` and `threads` is given.
+        """
+        return iterate(
+            self._core.map(
+                commands,
+                thread=thread,
+                threads=threads,
+                concurrency=concurrency,
+                stop_on_error=stop_on_error,
+                user=user,
+                pool=pool,
+                timeout=timeout,
+                queue_timeout=queue_timeout,
+                env=env,
+                cwd=cwd,
+                stdin=stdin,
+                key=key,
+                max_output_chars=max_output_chars,
+                want=want,
+            )
+        )
 
     # The daemon.
 
     def ping(self) -> Dict[str, Any]:
         """``boot``, which changes whenever the daemon starts, and ``now``, its clock."""
-        return self._fields("ping", {})
+        return run(self._core.ping())
 
     def stats(self) -> Dict[str, Any]:
         """Counters, gauges and latency percentiles; tables among them as ``results``."""
-        reply = self._call("stats", {}, timeout=self._timeout)
-        results = reply.parts().get("results")
-        rows = {"results": _wire.json_lines(results)} if results else {}
-        return {**_wire.without_envelope(reply.header), **rows}
+        return run(self._core.stats())
 
     def cancel(self, request_id: str) -> bool:
         """Cancels an exec of this client that runs or waits, by the ``request_id`` it was given;
         True exactly if that exec's result will say ``cancelled``."""
-        fields = {"request": request_id}
-        reply = self._call("cancel", fields, timeout=self._timeout)
-        return bool(reply.header.get("cancelled", False))
+        return run(self._core.cancel(request_id))
 
-    # For this package.
-
-    def _connection(self) -> Connection:
-        connection = self._current
-        if connection is not None:
-            return connection
-        with self._lock:
-            if self._closed:
-                raise errors.closed()
-            if self._current is None:
-                self._current = self._connect()
-            return self._current
-
-    def _connect(self) -> Connection:
-        connection = Connection(self.endpoint, self._hello(), self._heartbeat, self._timeout)
-        try:
-            connection.wait_ready()
-        except BaseException:
-            connection.close()
-            raise
-        weakref.finalize(self, connection.close)
-        return connection
-
-    def _hello(self) -> Dict[str, Any]:
-        pid = os.getpid()
-        name = self._name
-        if name is None:
-            name = f"{socket.gethostname()[:64]}-{pid}-{secrets.token_hex(4)}"
-        elif pid != self._created_in:
-            name = f"{name}-{pid}"
-        heartbeat_ms = _wire.milliseconds(self._heartbeat)
-        return {"client": name, "instance": secrets.token_hex(16), "heartbeat_ms": heartbeat_ms}
-
-    def _after_fork(self) -> None:
-        # The parent's connection, and a lock that another thread may have held, are not ours.
-        self._lock = threading.Lock()
-        if self._current is not None:
-            _abandoned.append(self._current)
-            self._current = None
-
-    def _call(
+    def result(
         self,
-        op: str,
-        fields: Dict[str, Any],
-        parts: _wire.Parts = (),
+        request_id: Optional[str] = None,
         *,
-        timeout: Optional[float] = None,
-        sink: Optional[_exchange.Sink] = None,
-    ) -> _wire.Message:
-        connection = self._connection()
-        call = connection.start(op, fields, parts)
-        return _exchange.finish(connection, call, sink, timeout)
+        key: Optional[str] = None,
+        sandbox: Optional[str] = None,
+        thread: Optional[str] = None,
+        user: str = "default",
+        pool: Optional[str] = None,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> KeptResult:
+        """What became of an exec that was sent before: running, finished with its result, or not
+        found. This client asks by itself after a lost connection; ask where a process has ended and
+        its successor has to know.
 
-    def _fields(self, op: str, fields: Dict[str, Any]) -> Dict[str, Any]:
-        return _wire.without_envelope(self._call(op, fields, timeout=self._timeout).header)
+        Args:
+            request_id: of an exec of this client, or instead
+            key: of an exec in the `sandbox` (an id) or `thread` given, of any client.
+            max_output_chars, want: as of ``Sandbox.execute_command``.
 
-
-def _after_fork_in_child() -> None:
-    for client in list(_clients):
-        client._after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)
+        Raises:
+            SandboxLost: the sandbox ended; ``details["started"]`` says whether the exec had begun.
+            InvalidRequest: it is named in neither way or in both.
+            CorralError: the error that the exec ended with.
+        """
+        return run(
+            self._core.result(
+                request_id,
+                key=key,
+                sandbox=sandbox,
+                thread=thread,
+                user=user,
+                pool=pool,
+                max_output_chars=max_output_chars,
+                want=want,
+            )
+        )

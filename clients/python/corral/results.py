@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
-from ._wire import Message, to_text
+from ._wire import Bytes, Message, to_text
+from .errors import CorralError
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,36 @@ class ExecResult:
             session_reset=h.get("session_reset"),
             signal=h.get("signal"),
         )
+
+
+class KeptResult(NamedTuple):
+    """What the daemon knows of an exec that was sent before."""
+
+    state: str  #: "finished", "running" or "not_found"
+    result: Optional[ExecResult] = None  #: of a finished one
+
+    @classmethod
+    def from_message(cls, reply: Message) -> "KeptResult":
+        state = str(reply.header.get("state", ""))
+        finished = state == "finished"
+        return cls(state, ExecResult.from_message(reply) if finished else None)
+
+
+class MapResult(NamedTuple):
+    """How one command of ``Client.map`` ended."""
+
+    index: int  #: of the command, from 0
+    command: Union[str, Bytes]
+    result: Union[ExecResult, CorralError]  #: the error that `exec` would have raised, if any
+
+    @property
+    def error(self) -> Optional[CorralError]:
+        return self.result if isinstance(self.result, CorralError) else None
+
+    @property
+    def ok(self) -> bool:
+        """True exactly if the command ran and exited with 0."""
+        return isinstance(self.result, ExecResult) and self.result.ok
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, Mapping, Optional, Sequence, Type
 
-from . import _exchange, _wire, errors
-from ._files import FileOperations, Text
-from ._wire import given, milliseconds, to_bytes
-from .results import ExecResult, Lease
+from ._files import FileOperations
+from ._transfer import Text
+from ._waiting import run
+from .aio.sandbox import AsyncSandbox
+from .results import ExecResult, KeptResult, Lease
 from .streaming import ExecStream
-
-if TYPE_CHECKING:
-    from .client import Client
 
 
 class Sandbox(FileOperations):
@@ -28,14 +24,11 @@ class Sandbox(FileOperations):
         origin: how the sandbox was found (active, warm, discovered, created); None if borrowed.
     """
 
-    def __init__(
-        self, client: "Client", target: Dict[str, Any], id: Optional[str], lease: Optional[Lease]
-    ) -> None:
-        super().__init__(client, target)
-        self._id = id
-        self._lease = lease
-        self._leased_in = os.getpid()
-        self.origin = lease.origin if lease else None
+    _core: AsyncSandbox
+
+    def __init__(self, core: AsyncSandbox) -> None:
+        super().__init__(core)
+        self.origin = core.origin
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -46,30 +39,21 @@ class Sandbox(FileOperations):
         value: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        try:
-            self.release()
-        except (ConnectionError, errors.ClientClosed, errors.SandboxLost, errors.SandboxNotFound):
-            pass  # The lease is gone, or goes with the client.
-        except errors.InvalidRequest:
-            pass  # Likewise, and the thread has a new sandbox of the same id.
+        run(self._core.__aexit__(kind, value, trace))
 
     def __repr__(self) -> str:
-        kind = "leased" if self._lease else "borrowed"
+        kind = "leased" if self.lease else "borrowed"
         return f"<corral.Sandbox {self.id} {kind}>"
 
     @property
     def id(self) -> str:
         """16 hex digits; of a borrowed sandbox, the ones that its owner's always has."""
-        if self._id is not None:
-            return self._id
-        user, thread = self._target.get("user", "default"), self._target["thread"]
-        text = thread if user == "default" else f"{user}:{thread}"
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return self._core.id
 
     @property
     def lease(self) -> Optional[Lease]:
         """What the acquire answered; None if borrowed or released."""
-        return self._lease
+        return self._core.lease
 
     # Commands.
 
@@ -105,18 +89,20 @@ class Sandbox(FileOperations):
         Raises:
             QueueFull, CommandBlocked, HostBashDisabled, InvalidRequest.
         """
-        fields = exec_fields(timeout, queue_timeout, env, cwd, key, max_output_chars, want)
-        parts = exec_parts(command, stdin)
-        connection = self._client._connection()
-        id = request_id or connection.new_id()
-        try:
-            call = connection.start("exec", {**self._target, **fields}, parts, id)
-            return ExecResult.from_message(_exchange.finish(connection, call))
-        except errors.CorralError:
-            raise
-        except BaseException:  # KeyboardInterrupt above all: nobody waits for the command now.
-            connection.abandon(id)
-            raise
+        return run(
+            self._core.execute_command(
+                command,
+                timeout=timeout,
+                queue_timeout=queue_timeout,
+                env=env,
+                cwd=cwd,
+                stdin=stdin,
+                key=key,
+                max_output_chars=max_output_chars,
+                want=want,
+                request_id=request_id,
+            )
+        )
 
     exec = execute_command
 
@@ -142,71 +128,56 @@ class Sandbox(FileOperations):
         Args:
             stdin_open: leave the standard input open after `stdin`, for ``send_input``.
         """
-        fields = exec_fields(timeout, queue_timeout, env, cwd, key, max_output_chars, want)
-        fields["stream"] = True
-        if stdin_open:
-            fields["stdin_open"] = True
-        connection = self._client._connection()
-        call = connection.start(
-            "exec", {**self._target, **fields}, exec_parts(command, stdin), request_id
+        return ExecStream(
+            run(
+                self._core.exec_stream(
+                    command,
+                    timeout=timeout,
+                    queue_timeout=queue_timeout,
+                    env=env,
+                    cwd=cwd,
+                    stdin=stdin,
+                    stdin_open=stdin_open,
+                    key=key,
+                    max_output_chars=max_output_chars,
+                    want=want,
+                    request_id=request_id,
+                )
+            )
         )
-        return ExecStream(self._client, connection, call)
+
+    def result(
+        self,
+        key: str,
+        *,
+        max_output_chars: Optional[int] = None,
+        want: Optional[Sequence[str]] = None,
+    ) -> KeptResult:
+        """What became of the exec with that key in this sandbox: running, finished with its result,
+        or not found. Raises what ``Client.result`` does."""
+        return run(self._core.result(key, max_output_chars=max_output_chars, want=want))
 
     def reset_session(self) -> Optional[int]:
         """Replaces the shell by a new one in its initial state; the new session's number."""
-        session = self._call("reset_session", {}).header.get("session")
-        return session if isinstance(session, int) else None
+        return run(self._core.reset_session())
 
     def cancel(self) -> bool:
         """Cancels the command that runs in this sandbox now, whoever sent it."""
-        reply = self._client._call("cancel", {"sandbox": self.id})
-        return bool(reply.header.get("cancelled", False))
+        return run(self._core.cancel())
 
     # The sandbox itself.
 
     def info(self) -> Optional[Dict[str, Any]]:
         """Its state, as ``Client.get``; None if it isn't there."""
-        return self._client.get(self.id)
+        return run(self._core.info())
 
     get = info
 
     def release(self) -> None:
         """Drops the lease; the last one parks the sandbox. Again, or for a borrowed sandbox, or in
         a child forked since, it does nothing."""
-        lease, self._lease = self._lease, None
-        if lease is not None and lease.lease is not None and self._leased_in == os.getpid():
-            fields = {"sandbox": lease.sandbox, "lease": lease.lease}
-            self._client._call("release", fields, timeout=self._client._timeout)
+        run(self._core.release())
 
     def destroy(self, *, force: bool = False, purge: bool = False) -> bool:
         """Ends the sandbox, as ``Client.destroy``."""
-        destroyed = self._client.destroy(self.id, force, purge)
-        self._lease = None
-        return destroyed
-
-
-def exec_fields(
-    timeout: Optional[float],
-    queue_timeout: Optional[float],
-    env: Optional[Mapping[str, str]],
-    cwd: Optional[str],
-    key: Optional[str],
-    max_output_chars: Optional[int],
-    want: Optional[Sequence[str]],
-) -> Dict[str, Any]:
-    return given(
-        timeout_ms=milliseconds(timeout),
-        queue_ms=milliseconds(queue_timeout),
-        env=dict(env) if env is not None else None,
-        cwd=cwd,
-        key=key,
-        max_output_chars=max_output_chars,
-        want=list(want) if want is not None else None,
-    )
-
-
-def exec_parts(command: Text, stdin: Optional[Text]) -> List[Tuple[str, _wire.Bytes]]:
-    parts = [("command", to_bytes(command))]
-    if stdin is not None:
-        parts.append(("stdin", to_bytes(stdin)))
-    return parts
+        return run(self._core.destroy(force=force, purge=purge))

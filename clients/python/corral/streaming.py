@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from types import TracebackType
 from typing import Iterator, Optional, Type, Union
-from typing import TYPE_CHECKING
 
-from . import _exchange, _wire, errors
-from ._connection import Call, Connection
+from ._waiting import iterate, run
+from .aio.streaming import AsyncExecStream
 from .results import Chunk, ExecResult
-
-if TYPE_CHECKING:
-    from .client import Client
-
-_INPUT_BYTES = 1024 * 1024  # of one input request
 
 
 class ExecStream:
@@ -27,13 +21,9 @@ class ExecStream:
         request_id: names the command for ``Client.cancel``.
     """
 
-    def __init__(self, client: "Client", connection: Connection, call: Call) -> None:
-        self.request_id = call.id
-        self._client = client
-        self._connection = connection
-        self._call = call
-        self._reply: Optional[_wire.Message] = None
-        self._fault: Optional[errors.CorralError] = None
+    def __init__(self, core: AsyncExecStream) -> None:
+        self._core = core
+        self.request_id = core.request_id
 
     def __enter__(self) -> "ExecStream":
         return self
@@ -44,31 +34,22 @@ class ExecStream:
         value: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        if not self._ended():
-            self._abandon()
+        run(self._core.__aexit__(kind, value, trace))
 
     def __iter__(self) -> Iterator[Chunk]:
         """The chunks that are still to come, in the order they were written to each stream.
 
         Raises what ended the command without a result, such as SandboxLost.
         """
-        while not self._ended():
-            chunk = self._next()
-            if chunk is not None:
-                yield chunk
-        if self._fault is not None:
-            raise self._fault
+        return iterate(self._core.__aiter__())
 
     def result(self) -> ExecResult:
         """Waits for the end, dropping the chunks not yet read. Raises what the iteration would."""
-        for _ in self:
-            pass
-        assert self._reply is not None
-        return ExecResult.from_message(self._reply)
+        return run(self._core.result())
 
     def cancel(self) -> bool:
         """Cancels the command; True exactly if its result will say ``cancelled``."""
-        return not self._ended() and self._client.cancel(self.request_id)
+        return run(self._core.cancel())
 
     def send_input(self, data: Union[str, bytes], eof: bool = False) -> int:
         """Writes to the command's standard input, which must have been left open (``stdin_open``);
@@ -77,44 +58,8 @@ class ExecStream:
         Raises:
             InvalidRequest: the command has ended, or its input is closed.
         """
-        rest = memoryview(_wire.to_bytes(data))
-        accepted = 0
-        while True:
-            piece, rest = rest[:_INPUT_BYTES], rest[_INPUT_BYTES:]
-            fields = {"request": self.request_id, **({"eof": True} if eof and not rest else {})}
-            parts = [("stdin", bytes(piece))] if piece else []
-            reply = self._client._call("input", fields, parts)
-            accepted += int(reply.header.get("bytes", len(piece)))
-            if not rest:
-                return accepted
+        return run(self._core.send_input(data, eof))
 
     def close_input(self) -> None:
         """Ends the command's standard input."""
-        self.send_input(b"", eof=True)
-
-    def _ended(self) -> bool:
-        return self._reply is not None or self._fault is not None
-
-    def _next(self) -> Optional[Chunk]:
-        try:
-            message = self._call.next()
-            event = message.header.get("event")
-            if event is None:
-                self._reply = _exchange.checked(message)
-                return None
-        except errors.CorralError as fault:
-            self._fault = fault
-            return None
-        except BaseException:  # KeyboardInterrupt above all.
-            self._abandon()
-            raise
-        if event != "chunk":
-            return None
-        _exchange.acknowledge(self._connection, self._call, message)
-        h = message.header
-        stream, offset, gap = h.get("stream", "stdout"), h.get("offset", 0), h.get("gap", 0)
-        return Chunk(stream, message.payload, offset, gap)
-
-    def _abandon(self) -> None:
-        self._fault = errors.closed("the stream was left before its command ended")
-        self._connection.abandon(self.request_id)
+        run(self._core.close_input())

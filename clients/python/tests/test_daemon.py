@@ -1,9 +1,12 @@
 """The client and a real daemon."""
 
+import asyncio
 import hashlib
 import io
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +15,7 @@ import pytest
 from support.real_daemon import CORRALD, RealDaemon, holds_for, wait_until
 
 import corral
+from corral import aio
 
 pytestmark = pytest.mark.skipif(not CORRALD.exists(), reason=f"{CORRALD} is not built")
 
@@ -219,6 +223,42 @@ def test_files_of_many_messages_go_both_ways(sandbox, tmp_path):
     assert sandbox.download_file("big", offset=MIB - 1, length=3) == data[MIB - 1 : MIB + 2]
 
 
+def test_a_hundred_mebibytes_go_both_ways_in_little_memory(daemon, sandbox, thread, tmp_path):
+    """In a process of its own, so that its peak is that of the transfers."""
+    path = tmp_path / "there"
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        for _ in range(100):
+            digest.update(block := os.urandom(MIB))
+            file.write(block)
+    script = """
+import resource, sys, corral
+endpoint, thread, there, back = sys.argv[1:]
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with corral.Client(endpoint) as client:
+    sandbox, before = client.sandbox(thread), peak()
+    assert sandbox.upload(there, "f") == sandbox.download("f", back) == 100 << 20
+    print(peak() - before)
+"""
+    words = [daemon.endpoint, thread, str(path), str(tmp_path / "back")]
+    run = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) < 48 * 1024  # KiB
+    assert sandbox.exec("sha256sum < f").stdout.decode().split()[0] == digest.hexdigest()
+    assert hashlib.sha256((tmp_path / "back").read_bytes()).digest() == digest.digest()
+
+
+def test_a_transfer_cut_off_by_the_end_of_its_sandbox_leaves_nothing_behind(
+    client, thread, tmp_path
+):
+    sandbox = client.acquire(thread)
+    sandbox.exec("truncate -s 90M f")
+    end = lambda done, total: done == MIB and client.destroy(sandbox.id, force=True)  # noqa: E731
+    with pytest.raises(corral.SandboxLost):
+        sandbox.download("f", tmp_path / "f", progress=end)
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_file_over_the_transfer_limit_is_refused_before_its_first_byte(sandbox):
     class Endless(io.RawIOBase):
         def tell(self):
@@ -361,6 +401,97 @@ def test_many_threads_share_one_client(client, thread):
             assert outputs == [f"{i}-{j}\n" for j in range(10)]
 
 
+def test_a_pool_of_commands_runs_in_many_sandboxes_and_its_results_come_as_they_end(client, thread):
+    threads = [f"{thread}-{i}" for i in range(3)]
+    commands = ["sleep 600", *(f"echo {i}" for i in range(1, 9))]
+    seen = []
+    for index, command, result in client.map(commands, threads=threads, concurrency=3):
+        assert (result.stdout, command) == (f"{index}\n".encode(), commands[index])
+        seen.append(index)
+        if len(seen) == 6:  # All but those of the first thread.
+            assert client.sandbox(threads[0]).upload(io.BytesIO(b"go\n"), "go") == 3
+            unblock = f"{WORKSPACE}/p"
+            assert client.sandbox(threads[0]).info()["usage"]["running"], unblock
+            break
+    assert sorted(seen) == [1, 2, 4, 5, 7, 8]
+    for x in threads:  # Leaving the loop has cancelled what ran.
+        assert client.sandbox(x).exec("echo free", queue_timeout=20).stdout == b"free\n"
+        client.sandbox(x).destroy(force=True, purge=True)
+
+
+def test_a_pool_of_commands_in_one_sandbox_keeps_their_order(client, thread):
+    commands = ["cd /tmp; A=1"] + [f"A=$((A + {i})); echo $PWD $A" for i in range(1, 10)]
+    results = list(client.map(commands, thread=thread))
+    assert [x.index for x in results] == list(range(10))
+    assert results[-1].result.stdout == b"/tmp 46\n"
+    client.sandbox(thread).destroy(force=True, purge=True)
+
+
+# asyncio.
+
+
+def in_loop(coroutine):
+    return asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+def test_many_tasks_work_in_many_sandboxes(daemon, thread):
+    async def work(client, i):
+        async with await client.acquire(f"{thread}-{i}") as sandbox:
+            await sandbox.write_file("n", str(i))
+            outputs = [(await sandbox.exec(f"echo $(cat n)-{j}")).stdout for j in range(10)]
+        await client.destroy(sandbox.id, purge=True)
+        return outputs
+
+    async def main():
+        async with aio.AsyncClient(daemon.endpoint) as client:
+            return await asyncio.gather(*(work(client, i) for i in range(16)))
+
+    for i, outputs in enumerate(in_loop(main())):
+        assert outputs == [f"{i}-{j}\n".encode() for j in range(10)]
+
+
+def test_a_cancelled_task_frees_its_sandbox_and_keeps_the_session(daemon, thread):
+    async def main():
+        async with aio.AsyncClient(daemon.endpoint) as client:
+            sandbox = client.sandbox(thread)
+            await sandbox.exec("A=kept")
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(sandbox.exec("sleep 600"), 0.3)
+            result = await sandbox.exec("echo $A", queue_timeout=20)
+            await sandbox.destroy(purge=True)
+            return result.stdout
+
+    assert in_loop(main()) == b"kept\n"
+
+
+def test_a_task_streams_copies_and_maps(daemon, thread, tmp_path):
+    content = os.urandom(20 * MIB)
+    (tmp_path / "there").write_bytes(content)
+
+    async def main():
+        async with aio.AsyncClient(daemon.endpoint) as client:
+            sandbox = client.sandbox(thread)
+            command = "echo ready; read x; echo got $x"
+            async with await sandbox.exec_stream(command, stdin_open=True) as stream:
+                async for chunk in stream:
+                    if chunk.offset == 0:
+                        assert await stream.send_input("it\n", eof=True) == 3
+                assert chunk.data == b"got it\n"
+            assert (await stream.result()).ok
+            assert await sandbox.upload(tmp_path / "there", "f") == len(content)
+            assert await sandbox.download("f", tmp_path / "back") == len(content)
+            threads = [thread, f"{thread}-2"]
+            seen = {}
+            async for index, _, result in client.map(["cat f | wc -c", "echo b"], threads=threads):
+                seen[index] = result.stdout.strip()
+            for x in threads:
+                await client.sandbox(x).destroy(purge=True)
+            return seen
+
+    assert in_loop(main()) == {0: str(len(content)).encode(), 1: b"b"}
+    assert (tmp_path / "back").read_bytes() == content
+
+
 def test_what_there_is_and_how_much(client, sandbox, thread):
     rows = [x for x in client.list() if x["sandbox"] == sandbox.id]
     assert [(x["state"], x["thread"], x["user"]) for x in rows] == [("leased", thread, "default")]
@@ -388,9 +519,9 @@ def test_a_killed_daemon_ends_what_is_open_and_the_client_goes_on_with_the_next(
         stream = client.sandbox("t").exec_stream("echo started; sleep 600")
         assert next(iter(stream)).data == b"started\n"
         own_daemon.kill()
+        own_daemon.start()
         with pytest.raises(corral.DaemonRestarted):
             stream.result()
-        own_daemon.start()
         assert client.sandbox("t").exec("echo on").stdout == b"on\n"
         assert client.server.boot != boot
 

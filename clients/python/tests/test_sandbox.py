@@ -231,7 +231,7 @@ def test_every_field_that_the_client_sends_is_one_that_the_table_of_ops_knows(pe
         known.setdefault(header["op"], set()).update(header)
     for op in known:
         peer.on(op, lambda r: r.fail("internal"))
-    call_everything(client)
+    call_everything(client, knows_result="result" in known)
     sent = {x.op for x in peer.requests}
     assert set(known) - sent == {"ping", "input", "data", "ack"}  # The other tests send these.
     for request in peer.requests:
@@ -239,7 +239,7 @@ def test_every_field_that_the_client_sends_is_one_that_the_table_of_ops_knows(pe
         assert set(request.header) <= known[request.op] | target, request.op
 
 
-def call_everything(client):
+def call_everything(client, knows_result):
     x = client.sandbox("t", user="u", pool="p")
     common = {"timeout": 1.0}
     command = {"queue_timeout": 1, "env": {"A": "b"}, "cwd": "/", "key": "k", "want": ["output"]}
@@ -265,7 +265,12 @@ def call_everything(client):
         lambda: x.glob("d", "*", include_dirs=True, max_results=1, all=True, **common),
         lambda: x.grep("d", "x", glob="*", literal=True, case_sensitive=True, all=True, **common),
     ]
-    for call in calls:
+    kept = [
+        lambda: client.result("1", max_output_chars=1, want=["output"]),
+        lambda: client.result(key="k", thread="t", user="u", pool="p"),
+        lambda: x.result("k", max_output_chars=1, want=["output"]),
+    ]
+    for call in calls + (kept if knows_result else []):
         with pytest.raises(corral.Internal):
             call()
 

@@ -3,9 +3,10 @@
 import time
 
 from .daemon import Daemon
+from .proxy import Proxy
 from .raw import Raw
 
-__all__ = ["Daemon", "Raw", "eventually", "never_for", "running"]
+__all__ = ["Daemon", "Proxy", "Raw", "eventually", "never_for", "running"]
 
 
 def eventually(condition, timeout=10.0, what="the condition"):

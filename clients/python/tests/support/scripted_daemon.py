@@ -53,11 +53,17 @@ class ScriptedDaemon:
     """Answers hello and ping; everything else as told by ``on``. All sending happens on its thread,
     which ``run`` enters."""
 
-    def __init__(self, path: str, boot: str = "boot-1") -> None:
+    def __init__(
+        self, path: str, boot: str = "boot-1", handlers: Optional[Dict[str, Handler]] = None
+    ) -> None:
         self.endpoint = f"ipc://{path}"
         self.boot = boot
         self.requests: List[Request] = []
-        self._handlers: Dict[str, Handler] = {"hello": self._hello, "ping": self._ping}
+        self._handlers: Dict[str, Handler] = {
+            "hello": self._hello,
+            "ping": self._ping,
+            **(handlers or {}),
+        }
         self.changed = threading.Condition()
         self._work: "queue.SimpleQueue[Optional[Callable[[], None]]]" = queue.SimpleQueue()
         self._wake_read, self._wake_write = os.pipe()
@@ -87,6 +93,11 @@ class ScriptedDaemon:
 
     def send(self, peer: bytes, header: Dict[str, Any], payload: bytes = b"") -> None:
         self.send_raw([peer, VERSION, encode_header(header)] + ([payload] if payload else []))
+
+    def send_all(self, header: Dict[str, Any]) -> None:
+        """Sends to every connection there is."""
+        for peer in {x.peer for x in self.requests}:
+            self.send(peer, header)
 
     def send_raw(self, frames: List[bytes]) -> None:
         self._socket.send_multipart(frames)
