@@ -32,6 +32,7 @@ caf::result<grant> provider_state::acquire(acquire_order order) {
 
 void provider_state::begin(slot& x) {
   x.state = phase::starting;
+  x.since = now();
   if (table_.occupied() <= settings_.replicas)
     return create(x.id);
   make_room(x.id, {});
@@ -111,7 +112,8 @@ void provider_state::up(const std::string& id, int64_t session) {
     return; // Of an earlier attempt.
   x->session = session;
   pool_.add(id, now());
-  tell("created", *x, fields{}.set("origin", x->origin));
+  auto made_in = in_ms(now() - std::exchange(x->since, now()));
+  tell("created", *x, fields{}.set("origin", x->origin).set("create_ms", made_in));
   ready(*x);
 }
 

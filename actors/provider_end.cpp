@@ -35,7 +35,7 @@ void provider_state::destroy(slot& x, reason why) {
   pool_.erase(x.id);
   leases_.erase_sandbox(x.id);
   if (why != "failed")
-    tell(why, x);
+    tell(why, x, fields{}.set("lived_ms", in_ms(now() - x.since)));
   if (x.actor && (why == "lost" || why == "failed"))
     self_->send(x.actor, kill_atom::value);
   tear_down(x.id);

@@ -38,6 +38,7 @@ struct sandbox_slot {
   bool purge = false;
   bool was_ready = false; ///< Else it never was, as far as anyone has been told.
   int failed_destroys = 0;
+  time_point since{}; ///< When making it began; once it was ready, when that was.
   std::optional<time_point> deadline;                      ///< For what its phase waits for.
   std::function<void(const retirement&)> on_retire_answer; ///< Set while retiring.
   std::vector<waiter> waiters;

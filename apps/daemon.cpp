@@ -21,6 +21,7 @@
 #include <caf/scoped_actor.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <signal.h>
 #include <sys/stat.h>
@@ -141,8 +142,19 @@ sandbox_factory make_sandboxes(caf::actor_system& sys, loop_thread& edge,
   };
 }
 
+/// The log, and what subscribers are told of it.
+lifecycle_observer log_and_publish(event_publisher& events) {
+  return [&events](std::string_view event, const fields& about) {
+    static constexpr std::string_view published[] = {"created", "acquired", "released", "evicted",
+                                                     "reaped",  "lost",     "destroyed"};
+    log_event(event, about);
+    if (std::find(std::begin(published), std::end(published), event) != std::end(published))
+      events.publish("sandbox." + std::string{event}, about);
+  };
+}
+
 bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
-                                   const backend_traits& traits) {
+                                   const backend_traits& traits, const std::string& boot) {
   bridge_settings s;
   s.pool = pool.name;
   s.provider_kind = traits.kind;
@@ -153,7 +165,8 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.limits.set("timeout", max_timeout_ms).set("timeout_ms", pool.exec_timeout.count());
   s.limits.set("heartbeat_ms", max_heartbeat_ms);
   s.version = CORRAL_VERSION;
-  s.boot = random_hex(8);
+  s.boot = boot;
+  s.events = "ipc://" + x.events_socket;
   s.max_requests = x.queue;
   s.replies.under_way = x.client_queue_bytes;
   s.replies.waiting = 64 * x.client_queue_bytes;
@@ -213,8 +226,7 @@ void drain(caf::actor_system& sys, const bridge_actor& bridge, const provider_ac
   waits.join();
 }
 
-tl::expected<void, std::string> make_socket_reachable(const config& x) {
-  auto path = fs::path{x.socket};
+tl::expected<void, std::string> make_reachable(const fs::path& path, const config& x) {
   if (::chmod(path.c_str(), ::geteuid() == 0 ? 0660 : 0600) != 0)
     return failed{last_os_error("chmod", path.native()).value().what};
   auto group = ipc_group_of(x);
@@ -228,22 +240,34 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   caf::actor_system_config cfg;
   cfg.set("scheduler.policy", caf::atom("sharing"));
   caf::actor_system sys{cfg};
+  auto boot = random_hex(8);
   std::unique_ptr<loop_thread> edge;
   try {
-    edge = std::make_unique<loop_thread>(sys, zmq_loop::settings{"ipc://" + x.socket});
+    edge = std::make_unique<loop_thread>(sys, zmq_loop::settings{"ipc://" + x.socket},
+                                         event_publisher::settings{boot});
   } catch (const zmq::error_t& e) {
     return failed{"cannot listen on " + x.socket + ": " + e.what()};
   }
-  if (auto reachable = make_socket_reachable(x); !reachable)
-    return failed{reachable.error()};
+  try {
+    edge->events().bind("ipc://" + x.events_socket);
+  } catch (const zmq::error_t& e) {
+    return failed{"cannot listen on " + x.events_socket + ": " + e.what()};
+  }
+  for (auto& path : {x.socket, x.events_socket})
+    if (auto reachable = make_reachable(path, x); !reachable)
+      return failed{reachable.error()};
   worker_factory make_worker = [&sys, backend] {
     return sys.spawn<caf::detached>(backend_worker, backend);
   };
-  auto provider = spawn_on(
-      sys, edge->unit(), corral::provider, provider_settings_of(pool),
-      provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool), log_event});
-  auto bridge =
-      start_bridge(sys, *edge, bridge_settings_of(x, pool, backend->traits()), provider, log_event);
+  auto provider = spawn_on(sys, edge->unit(), corral::provider, provider_settings_of(pool),
+                           provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool),
+                                          log_and_publish(edge->events())});
+  auto settings = bridge_settings_of(x, pool, backend->traits(), boot);
+  settings.publish = [&events = edge->events()](std::string_view topic, const fields& subject,
+                                                const fields& more) {
+    events.publish(topic, subject, more);
+  };
+  auto bridge = start_bridge(sys, *edge, std::move(settings), provider, log_event);
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider");
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(bridge), "bridge");
   auto clock = sys.spawn(reaper, provider, duration{pool.reap_interval});
@@ -257,7 +281,8 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
             caf::actor_cast<caf::strong_actor_ptr>(bridge),
             caf::actor_cast<caf::strong_actor_ptr>(provider)});
   std::error_code ignored;
-  fs::remove(x.socket, ignored);
+  for (auto& path : {x.socket, x.events_socket})
+    fs::remove(path, ignored);
   spdlog::info("corrald has ended");
   return 0;
 }
@@ -274,6 +299,9 @@ tl::expected<int, std::string> run_daemon(const config& x) {
   auto socket_lock = lock(x.socket + ".lock", "socket " + x.socket);
   if (!socket_lock)
     return failed{socket_lock.error()};
+  auto events_lock = lock(x.events_socket + ".lock", "events_socket " + x.events_socket);
+  if (!events_lock)
+    return failed{events_lock.error()};
   auto opened = namespace_backend::open(settings_of(x, x.pools.front()));
   if (!opened)
     return failed{opened.error().message};

@@ -189,6 +189,8 @@ void bridge::hello(ticket_id ticket) {
   fields x;
   x.set("server", "corral/" + settings_.version).set("boot", settings_.boot);
   x.set("pools", std::vector<std::string>{settings_.pool}).set("limits", settings_.limits);
+  if (!settings_.events.empty())
+    x.set("events", settings_.events);
   answer(ticket, make_reply(x.set("now", unix_ms())));
 }
 

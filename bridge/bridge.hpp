@@ -23,6 +23,10 @@ using bridge_actor = answer_sink::extend<
     // INTERNAL: time to look for clients that have gone silent.
     caf::reacts_to<tick_atom>>;
 
+/// Takes an event's topic, its subject, and what else it says (event_publisher::publish).
+using event_sink =
+    std::function<void(std::string_view topic, const fields& subject, const fields& more)>;
+
 struct bridge_settings {
   std::string pool = "default";
   std::string provider_kind; ///< Told to clients, with what it is capable of.
@@ -34,12 +38,17 @@ struct bridge_settings {
   size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
   reply_backlog::limits replies;                  ///< What one client has not taken yet.
   int64_t transfer_max_bytes = 100 * 1024 * 1024;
+  std::string events; ///< Where events are published; told in a hello. Empty: nowhere.
+  event_sink publish = [](std::string_view, const fields&, const fields&) {};
 };
 
 /// Hears what an operator should know: "client forgotten", "malformed message".
 using bridge_observer = std::function<void(std::string_view event, const fields& about)>;
 
 class loop_thread;
+
+/// What an event says of the sandbox that it is about: sandbox, pool, user and thread.
+fields_ptr subject_of(const grant& g, const std::string& pool);
 
 /// The bridge: a typed actor that lives on the ZeroMQ thread, so that no message changes threads
 /// between the socket and the sandbox's mailbox. Its handlers and `receive` run on that thread
@@ -76,12 +85,15 @@ private:
     int64_t upload_left = 0;   // Bytes of a streamed write that are still to come.
     int64_t upload_credit = 0; // How many of them may.
     int64_t upload_seq = 0;
+    fields_ptr subject{}; // Of its events: its sandbox, once routed.
+    bool started = false; // As subscribers were told.
   };
   using requests = open_requests<call>;
   /// What a target stands for, or who waits to know.
   struct route {
     sandbox_actor sandbox; // Null while it is being resolved.
     std::vector<ticket_id> waiting;
+    fields_ptr subject{}; // Of events about what happens in it.
   };
 
   // Arrival.
@@ -120,6 +132,8 @@ private:
   void answer(ticket_id ticket, const error& why) { answer(ticket, make_reply(why)); }
   void event(ticket_id ticket, const message_ptr& x);
   void abandon(ticket_id ticket, const error& why);
+  void exec_started(requests::entry& e);
+  void exec_finished(requests::entry& e, const fields& reply);
   /// False if the client is gone or is not served any more.
   bool send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
   void go_on_sending(const std::string& routing_id);

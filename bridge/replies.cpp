@@ -17,6 +17,7 @@ void bridge::answer(ticket_id ticket, message reply) {
   latency_[c.what->spec->name].record(now() - c.arrived);
   if (auto failed = reply.header.object("error"))
     ++errors_[failed->text("code").value_or("")];
+  exec_finished(*e, reply.header);
   if (auto to = clients_.route_of(c.routing_id, e->client))
     send(*to, c.from_req_socket, std::move(reply));
 }
@@ -26,6 +27,11 @@ void bridge::event(ticket_id ticket, const message_ptr& x) {
   if (!e)
     return;
   auto& c = e->context;
+  if (x->header.text("event") == "started") {
+    exec_started(*e);
+    if (c.what->body.header.flag("stream") != true)
+      return; // Told for the daemon's own events only.
+  }
   auto is_chunk = c.what->spec->file && x->header.text("event") == "chunk";
   auto is_credit = x->header.text("event") == "credit";
   if (c.from_req_socket) {

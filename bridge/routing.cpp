@@ -30,6 +30,7 @@ void bridge::route_request(ticket_id ticket) {
   auto& x = routes_[key];
   if (x.sandbox) {
     c.origin = "active";
+    c.subject = x.subject;
     return forward(ticket, x.sandbox);
   }
   // In the order sent, also where a retired sandbox has sent some back.
@@ -54,9 +55,11 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
 
 void bridge::resolved(const std::string& key, const grant& g) {
   remember(key, g.sandbox);
+  auto subject = routes_[key].subject = subject_of(g, settings_.pool);
   for (auto ticket : std::exchange(routes_[key].waiting, {}))
     if (auto e = open_.find(ticket)) {
       e->context.origin = g.origin;
+      e->context.subject = subject;
       forward(ticket, g.sandbox);
     }
 }

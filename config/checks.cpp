@@ -23,6 +23,9 @@ public:
     const auto& c = x_.values;
     check_length("run_dir", c.run_dir, longest_run_dir);
     check_length("socket", c.socket, longest_socket_path);
+    check_length("events_socket", c.events_socket, longest_socket_path);
+    if (c.events_socket == c.socket)
+      fail("events_socket", "expected another path than that of socket");
     check_directories();
   }
 

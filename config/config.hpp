@@ -96,6 +96,7 @@ struct config {
   std::string state_dir;
   std::string run_dir;
   std::string socket;
+  std::string events_socket;
   std::string ipc_group;  ///< Empty: the daemon's own group.
   std::string data_group; ///< Empty: the daemon's own group.
   corral::uid_range uid_range;

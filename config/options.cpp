@@ -96,6 +96,10 @@ std::vector<option> daemon_rows() {
       row("socket", at(&C::socket), absolute_path(),
           "Where clients connect; at most 107 bytes long. By default corral.sock in run_dir.",
           "/run/corral/corral.sock"),
+      row("events_socket", at(&C::events_socket), absolute_path(),
+          "Where subscribers to events connect, with the rights of socket; at most 107 bytes long. "
+          "By default events.sock in run_dir.",
+          "/run/corral/events.sock"),
       row("ipc_group", at(&C::ipc_group), group_name(),
           "Who may use the socket, when run as root. As a user only that user may."),
       row("data_group", at(&C::data_group), group_name(),

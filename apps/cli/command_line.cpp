@@ -34,6 +34,7 @@ struct given {
   destroy_options destroy;
   read_options read;
   write_options write;
+  events_options events;
   doctor_options doctor;
 };
 
@@ -122,6 +123,14 @@ void add_write(CLI::App& app, given& x) {
   sub.add_flag("--append", x.write.append, "Add to the end of the file");
 }
 
+void add_events(CLI::App& app, given& x) {
+  auto& sub = add_command(app, "events", "Print what happens to sandboxes and execs", help::events);
+  sub.add_option("TOPIC", x.events.topics, "Only topics that begin so, such as exec. [all]");
+  sub.add_option("-t,--thread", x.events.thread, "Only what concerns this thread")
+      ->check(checked_by(parse_name), "")
+      ->option_text("NAME");
+}
+
 void add_doctor(CLI::App& app, given& x) {
   auto& sub = add_command(app, "doctor", "Check this machine and say what to fix", help::doctor);
   sub.add_option("-c,--config", x.doctor.config_file, "The daemon's configuration file")
@@ -175,6 +184,8 @@ cli_result<command> finish(const std::string& name, given& x, const std::vector<
     return x.doctor;
   if (name == "stats")
     return stats_options{};
+  if (name == "events")
+    return x.events;
   if (x.to.empty())
     return failed("usage", "destroy: say which sandbox, by its id or with --thread");
   x.destroy.to = x.to;
@@ -196,7 +207,7 @@ void add_everything(CLI::App& app, command_line& line, given& x) {
       ->envname("CORRAL_ENDPOINT")
       ->option_text("ENDPOINT");
   app.add_flag("--json", line.json, "Results on stdout and errors on stderr as JSON");
-  for (auto add : {add_exec, add_list, add_destroy, add_read, add_write})
+  for (auto add : {add_exec, add_list, add_destroy, add_read, add_write, add_events})
     add(app, x);
   add_command(app, "stats", "Show the daemon's counters and latencies", help::stats);
   add_doctor(app, x);

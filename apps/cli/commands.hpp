@@ -75,6 +75,17 @@ cli_result<int> write(daemon_client& client, const write_options& x, bool json);
 
 cli_result<int> stats(daemon_client& client, bool json);
 
+struct events_options {
+  std::vector<std::string> topics; ///< Their beginnings; none for all.
+  std::string thread;              ///< Empty: any.
+};
+
+/// Prints events as they come, for ever: a daemon that goes is waited for. Ends if stdout does.
+cli_result<int> events(daemon_client& client, const events_options& x, bool json);
+
+/// An event for people: when, what, where, and what else it says.
+std::string event_line(const fields& x);
+
 /// Sets the fields that name a target of any kind.
 void set_target(fields& header, const target& to);
 

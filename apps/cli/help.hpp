@@ -71,6 +71,17 @@ Examples:
   corral stats
   corral stats --json)";
 
+inline constexpr auto events = R"(
+One line an event, until interrupted; a daemon that is restarted is waited for. Topics:
+sandbox.created, .acquired, .released, .evicted, .reaped, .lost, .destroyed; exec.started,
+exec.finished. Losses are told on stderr, if no topic is given. Commands and output are never shown.
+
+Examples:
+  corral events
+  corral events sandbox.lost sandbox.evicted
+  corral events exec. --thread demo
+  corral events --json | jq -r 'select(.event == "exec.finished") | .duration_ms')";
+
 inline constexpr auto doctor = R"(
 Needs no daemon. A line for each check: ok, warn (works, with less than it could have) or FAIL, with
 what to do about it.

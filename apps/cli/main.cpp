@@ -32,6 +32,7 @@ struct with_daemon {
   cli_result<int> operator()(const read_options& x) { return read(client, x, json); }
   cli_result<int> operator()(const write_options& x) { return write(client, x, json); }
   cli_result<int> operator()(const stats_options&) { return stats(client, json); }
+  cli_result<int> operator()(const events_options& x) { return events(client, x, json); }
   cli_result<int> operator()(const doctor_options&) { return exit_failed; } // Served before.
 };
 

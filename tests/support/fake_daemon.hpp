@@ -82,6 +82,7 @@ public:
   inbox<asked> boxes;
   inbox<ordered> orders;
   inbox<std::string> observed;
+  inbox<std::pair<std::string, fields>> published;
   bridge_settings settings;
 
   fake_daemon() {
@@ -93,6 +94,9 @@ public:
     settings.limits.set("queue", 64);
     settings.replies = {256 * 1024, 4 * 256 * 1024, std::chrono::milliseconds{500}};
     settings.max_requests = 20;
+    settings.publish = [this](std::string_view topic, const fields& subject, const fields& more) {
+      published.push({std::string{topic}, fields{subject}.merge(more)});
+    };
   }
 
   void start() {
