@@ -27,6 +27,9 @@ bool is_streamed_write(const request& r);
 /// The result of an exec that was cancelled before it started.
 message cancelled_before_start(std::chrono::milliseconds queued);
 
+/// The answer for a sandbox that is not there, or that the client may not know of.
+error unknown_sandbox();
+
 /// `sandbox_lost`; `started` is "false", "true" or "unknown".
 error lost(std::string_view started, std::string_view cause);
 

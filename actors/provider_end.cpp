@@ -68,7 +68,7 @@ void provider_state::torn_down(const std::string& id, bool purged, const result<
     self_->send_exit(x.actor, caf::exit_reason::user_shutdown);
   auto ended = std::move(x);
   if (ended.was_ready)
-    table_.erase(id, now());
+    table_.erase(id, ended.who, now());
   else
     table_.forget(id);
   for (auto& d : ended.destroyers)

@@ -5,10 +5,10 @@
 #include "actors/reaper.hpp"
 #include "actors/sandbox.hpp"
 #include "apps/daemon_log.hpp"
+#include "apps/endpoints.hpp"
 #include "bridge/bridge.hpp"
 #include "bridge/hosted.hpp"
 #include "bridge/loop_thread.hpp"
-#include "os/file_lock.hpp"
 #include "os/files.hpp"
 #include "os/groups.hpp"
 #include "os/installed_program.hpp"
@@ -35,12 +35,6 @@ namespace fs = std::filesystem;
 
 using failed = tl::unexpected<std::string>;
 
-/// The group that may use the socket; -1, which changes nothing, where that is the daemon's own.
-gid_t ipc_group_of(const config& x) {
-  auto root = ::geteuid() == 0;
-  return root ? group_id(x.ipc_group).value_or(static_cast<gid_t>(-1)) : static_cast<gid_t>(-1);
-}
-
 tl::expected<void, std::string> make_directories(const config& x) {
   std::error_code ignored;
   for (auto& path : {x.data_dir, x.state_dir, x.run_dir})
@@ -58,17 +52,6 @@ tl::expected<void, std::string> make_directories(const config& x) {
   if (!made)
     return failed{made.error().what};
   return {};
-}
-
-tl::expected<file_lock, std::string> lock(const std::string& path, const std::string& what) {
-  auto held = file_lock::try_acquire(path);
-  if (!held && held.error().number == EWOULDBLOCK)
-    return failed{"another corrald (" + file_lock::holder_of(path) + ") already uses " + what
-                  + "; stop it, or give this one its own"};
-  if (!held)
-    return failed{held.error().what};
-  (void)held->describe("pid " + std::to_string(::getpid()));
-  return std::move(*held);
 }
 
 namespace_settings settings_of(const config& x, const pool_config& pool) {
@@ -167,6 +150,8 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.version = CORRAL_VERSION;
   s.boot = boot;
   s.events = "ipc://" + x.events_socket;
+  s.tcp_events = x.events_listen.empty() ? "" : x.events_listen.front();
+  s.who = principals_of(x);
   s.max_requests = x.queue;
   s.replies.under_way = x.client_queue_bytes;
   s.replies.waiting = 64 * x.client_queue_bytes;
@@ -226,15 +211,6 @@ void drain(caf::actor_system& sys, const bridge_actor& bridge, const provider_ac
   waits.join();
 }
 
-tl::expected<void, std::string> make_reachable(const fs::path& path, const config& x) {
-  if (::chmod(path.c_str(), ::geteuid() == 0 ? 0660 : 0600) != 0)
-    return failed{last_os_error("chmod", path.native()).value().what};
-  auto group = ipc_group_of(x);
-  if (group != static_cast<gid_t>(-1) && ::chown(path.c_str(), static_cast<uid_t>(-1), group) != 0)
-    return failed{last_os_error("chown", path.native()).value().what};
-  return {};
-}
-
 tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_backend> backend) {
   auto& pool = x.pools.front();
   caf::actor_system_config cfg;
@@ -248,14 +224,8 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   } catch (const zmq::error_t& e) {
     return failed{"cannot listen on " + x.socket + ": " + e.what()};
   }
-  try {
-    edge->events().bind("ipc://" + x.events_socket);
-  } catch (const zmq::error_t& e) {
-    return failed{"cannot listen on " + x.events_socket + ": " + e.what()};
-  }
-  for (auto& path : {x.socket, x.events_socket})
-    if (auto reachable = make_reachable(path, x); !reachable)
-      return failed{reachable.error()};
+  if (auto opened = open_endpoints(x, *edge); !opened)
+    return failed{opened.error()};
   worker_factory make_worker = [&sys, backend] {
     return sys.spawn<caf::detached>(backend_worker, backend);
   };
@@ -280,9 +250,7 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   end(sys, {caf::actor_cast<caf::strong_actor_ptr>(clock),
             caf::actor_cast<caf::strong_actor_ptr>(bridge),
             caf::actor_cast<caf::strong_actor_ptr>(provider)});
-  std::error_code ignored;
-  for (auto& path : {x.socket, x.events_socket})
-    fs::remove(path, ignored);
+  remove_sockets(x);
   spdlog::info("corrald has ended");
   return 0;
 }
@@ -293,15 +261,12 @@ tl::expected<int, std::string> run_daemon(const config& x) {
   ::umask(077); // The socket exists before its mode can be set.
   if (auto made = make_directories(x); !made)
     return failed{made.error()};
-  auto state_lock = lock(x.state_dir + "/lock", "state_dir " + x.state_dir);
+  auto state_lock = lock_for(x.state_dir + "/lock", "state_dir " + x.state_dir);
   if (!state_lock)
     return failed{state_lock.error()};
-  auto socket_lock = lock(x.socket + ".lock", "socket " + x.socket);
-  if (!socket_lock)
-    return failed{socket_lock.error()};
-  auto events_lock = lock(x.events_socket + ".lock", "events_socket " + x.events_socket);
-  if (!events_lock)
-    return failed{events_lock.error()};
+  auto socket_locks = lock_sockets(x);
+  if (!socket_locks)
+    return failed{socket_locks.error()};
   auto opened = namespace_backend::open(settings_of(x, x.pools.front()));
   if (!opened)
     return failed{opened.error().message};

@@ -4,6 +4,7 @@
 #include "bridge/hosted.hpp"
 #include "bridge/latency.hpp"
 #include "bridge/open_requests.hpp"
+#include "bridge/principals.hpp"
 #include "bridge/wire_edge.hpp"
 #include "bridge/zmq_loop.hpp"
 #include "messages/provider.hpp"
@@ -38,7 +39,9 @@ struct bridge_settings {
   size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
   reply_backlog::limits replies;                  ///< What one client has not taken yet.
   int64_t transfer_max_bytes = 100 * 1024 * 1024;
-  std::string events; ///< Where events are published; told in a hello. Empty: nowhere.
+  std::string events;     ///< Where the socket's users subscribe to events. Empty: nowhere.
+  std::string tcp_events; ///< Where the holders of keys for all users do.
+  principals who;
   event_sink publish = [](std::string_view, const fields&, const fields&) {};
 };
 
@@ -78,6 +81,7 @@ private:
     std::string routing_id;
     bool from_req_socket = false;
     request_ptr what;
+    const principal* who;
     sandbox_actor sandbox; // Once routed.
     std::string origin;    // Of the sandbox, as an exec's result tells it.
     time_point arrived;
@@ -97,10 +101,22 @@ private:
   };
 
   // Arrival.
-  void admit(const std::string& routing_id, arrival x);
+  void admit(const std::string& routing_id, const std::string& sender, arrival x);
   void serve(ticket_id ticket);
+  void dispatch(ticket_id ticket);
   void without_reply(const std::string& client, const corral::request& r);
   bool refused(ticket_id ticket);
+
+  // Who may do what.
+  std::optional<error> unwelcome(const std::string& routing_id, const principal* who) const;
+  bool permitted(ticket_id ticket);
+  bool is_its_own(ticket_id ticket, const std::string& user);
+  void deny_knowledge(ticket_id ticket);
+  std::string events_for(const principal& who) const;
+  /// As the registry of clients knows it.
+  static std::string sender_of(const call& x) {
+    return x.who->name == principals::ipc ? "" : x.who->name;
+  }
 
   // Requests that the bridge or the provider answers.
   void hello(ticket_id ticket);

@@ -1,5 +1,7 @@
 #include "bridge/event_publisher.hpp"
 
+#include "bridge/zap_handler.hpp"
+
 #include <chrono>
 
 namespace corral {
@@ -29,8 +31,14 @@ event_publisher::~event_publisher() {
   loop_.unwatch(watch_);
 }
 
-void event_publisher::bind(const std::string& endpoint) {
+std::string event_publisher::bind(const std::string& endpoint) {
   socket_.bind(endpoint);
+  return socket_.get(zmq::sockopt::last_endpoint);
+}
+
+std::string event_publisher::listen(const std::string& endpoint, const std::string& secret_key) {
+  secure(socket_, secret_key, zap_domain);
+  return bind(endpoint);
 }
 
 void event_publisher::publish(std::string_view topic, const fields& subject, const fields& more) {

@@ -16,6 +16,8 @@ namespace corral {
 /// loop's thread, as the loop does.
 class event_publisher {
 public:
+  static constexpr std::string_view zap_domain = "corral.events";
+
   struct settings {
     std::string boot;  ///< Of the daemon: another one at every start.
     int queued = 1000; ///< Events that wait for one subscriber; what comes then, it never gets.
@@ -27,8 +29,13 @@ public:
   event_publisher(const event_publisher&) = delete;
   event_publisher& operator=(const event_publisher&) = delete;
 
-  /// Where subscribers connect; before the loop runs. Throws zmq::error_t if it can't be bound.
-  void bind(const std::string& endpoint);
+  /// Where subscribers connect; before the loop runs; returns the endpoint in full. Throws
+  /// zmq::error_t if it can't be bound.
+  std::string bind(const std::string& endpoint);
+
+  /// The same on TCP, after every `bind`. With a secret key, in Z85, only those get through whose
+  /// own key the context's zap_handler lets into `zap_domain`.
+  std::string listen(const std::string& endpoint, const std::string& secret_key = {});
 
   /// Sends `subject` and `more` under the topic, such as "sandbox.created", with seq, time and
   /// boot. The number is taken even if nobody listens, so a gap tells a subscriber of its loss.

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "bridge/event_publisher.hpp"
+#include "bridge/zap_handler.hpp"
 #include "bridge/zmq_loop.hpp"
 
 #include <caf/execution_unit.hpp>
 
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace corral {
@@ -45,6 +47,11 @@ public:
   loop_unit& unit() { return unit_; }
   event_publisher& events() { return events_; }
 
+  /// Asks who may connect where a key is needed; before anything listens so.
+  void ask_for_keys(zap_handler::judge decide) {
+    gate_.emplace(context_, loop_, std::move(decide));
+  }
+
   /// Starts the thread. `on.on_wake` is not asked for: it is the unit's.
   void start(zmq_loop::callbacks on);
 
@@ -52,6 +59,7 @@ private:
   zmq::context_t context_{1};
   zmq_loop loop_;
   event_publisher events_;
+  std::optional<zap_handler> gate_;
   loop_unit unit_;
   std::thread thread_;
 };

@@ -18,7 +18,7 @@ void bridge::answer(ticket_id ticket, message reply) {
   if (auto failed = reply.header.object("error"))
     ++errors_[failed->text("code").value_or("")];
   exec_finished(*e, reply.header);
-  if (auto to = clients_.route_of(c.routing_id, e->client))
+  if (auto to = clients_.route_of(c.routing_id, e->client, sender_of(c)))
     send(*to, c.from_req_socket, std::move(reply));
 }
 
@@ -46,7 +46,7 @@ void bridge::event(ticket_id ticket, const message_ptr& x) {
   x->header.set("re", e->id);
   for (auto& p : x->parts)
     p.name.clear(); // An event's payload needs no description.
-  auto to = clients_.route_of(c.routing_id, e->client);
+  auto to = clients_.route_of(c.routing_id, e->client, sender_of(c));
   auto sent = to && send(*to, false, std::move(*x), is_chunk ? ticket : 0);
   if (!sent && is_chunk) // The guest would wait for a credit that never comes.
     abandon(ticket, error{errc::queue_full, "the client does not take its replies", {}});

@@ -132,6 +132,7 @@ void check_config(const loaded_config& x, const config_sources& sources, config_
   c.check_daemon();
   for (const auto& pool : x.values.pools)
     c.check_pool(pool);
+  check_access(x, errors);
 }
 
 } // namespace corral

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,16 @@ struct sandbox_limits {
   friend bool operator==(const sandbox_limits&, const sandbox_limits&) = default;
 };
 
+/// The holder of a key. Without a list: all.
+struct key_config {
+  std::string name;
+  std::string key; ///< The public one, in Z85.
+  std::optional<std::vector<std::string>> users;
+  std::optional<std::vector<std::string>> ops;
+
+  friend bool operator==(const key_config&, const key_config&) = default;
+};
+
 /// What a guest does on its own account.
 struct guest_limits {
   std::chrono::milliseconds orphan_timeout = std::chrono::seconds{900};
@@ -97,6 +108,11 @@ struct config {
   std::string run_dir;
   std::string socket;
   std::string events_socket;
+  std::vector<std::string> listen;        ///< TCP endpoints for requests.
+  std::vector<std::string> events_listen; ///< TCP endpoints for subscribers.
+  std::string curve_secret_file;          ///< Empty: none.
+  std::vector<key_config> keys;
+  bool insecure = false;  ///< TCP without encryption and keys.
   std::string ipc_group;  ///< Empty: the daemon's own group.
   std::string data_group; ///< Empty: the daemon's own group.
   corral::uid_range uid_range;

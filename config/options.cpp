@@ -75,6 +75,31 @@ option environment_row(std::string doc) {
   return x;
 }
 
+option endpoints_row(std::string name, std::vector<std::string> config::*list, std::string doc) {
+  option x{.name = std::move(name),
+           .expected = "a list of tcp://HOST:PORT",
+           .scalar = false,
+           .doc = std::move(doc)};
+  x.get = [list](config_target t) { return endpoints_node(t.daemon.*list); };
+  x.set = [list](config_target t, const yaml_node& node, const value_context& context) {
+    set_endpoints(t.daemon.*list, node, context);
+  };
+  return x;
+}
+
+option keys_row(std::string doc) {
+  option x{.name = "keys",
+           .expected = "a list of {name: NAME, key: KEY, users: \"*\" or a list, ops: \"*\" or a "
+                       "list}",
+           .scalar = false,
+           .doc = std::move(doc)};
+  x.get = [](config_target t) { return keys_node(t.daemon.keys); };
+  x.set = [](config_target t, const yaml_node& node, const value_context& context) {
+    set_keys(t.daemon.keys, node, context);
+  };
+  return x;
+}
+
 option formerly(std::string name, option x) {
   x.formerly = std::move(name);
   return x;
@@ -100,6 +125,20 @@ std::vector<option> daemon_rows() {
           "Where subscribers to events connect, with the rights of socket; at most 107 bytes long. "
           "By default events.sock in run_dir.",
           "/run/corral/events.sock"),
+      endpoints_row("listen", &C::listen,
+                    "Where clients connect over TCP, such as [tcp://*:5700]; takes "
+                    "curve_secret_file and keys, or insecure."),
+      endpoints_row("events_listen", &C::events_listen,
+                    "Where subscribers to events do: holders of keys for all users, since events "
+                    "tell of everyone."),
+      row("curve_secret_file", at(&C::curve_secret_file), absolute_path("none"),
+          "The daemon's own key pair, as corral keygen makes it; for the daemon's user alone (mode "
+          "0600). Clients are given its public half."),
+      keys_row("Who may connect over TCP, and for which users and with which ops, such as [{name: "
+               "web, key: KEY, users: [alice, bob], ops: \"*\"}]; corral keygen prints the line. A "
+               "$ in a key is written $$."),
+      row("insecure", at(&C::insecure), true_or_false(),
+          "Listen on TCP without encryption and keys: whoever reaches a port may do everything."),
       row("ipc_group", at(&C::ipc_group), group_name(),
           "Who may use the socket, when run as root. As a user only that user may."),
       row("data_group", at(&C::data_group), group_name(),

@@ -21,6 +21,7 @@ CORRAL_ATOM(gone);
 CORRAL_ATOM(inspect);
 CORRAL_ATOM(kill);
 CORRAL_ATOM(list);
+CORRAL_ATOM(owner);
 CORRAL_ATOM(probe);
 CORRAL_ATOM(reap);
 CORRAL_ATOM(release);

@@ -35,6 +35,7 @@ struct given {
   read_options read;
   write_options write;
   events_options events;
+  keygen_options keygen;
   doctor_options doctor;
 };
 
@@ -131,6 +132,22 @@ void add_events(CLI::App& app, given& x) {
       ->option_text("NAME");
 }
 
+void add_keygen(CLI::App& app, given& x) {
+  auto& sub = add_command(app, "keygen", "Make a key pair for TCP", help::keygen);
+  sub.add_option("FILE", x.keygen.file, "The file to make; never written over")->required();
+  sub.add_option("--name", x.keygen.name, "What the daemon shall call its holder")
+      ->check(checked_by(parse_name), "")
+      ->option_text("NAME");
+  sub.add_option("-u,--user", x.keygen.users, "A user that it may name; several times [all]")
+      ->check(checked_by(parse_name), "")
+      ->option_text("NAME")
+      ->allow_extra_args(false);
+  sub.add_option("--op", x.keygen.ops, "An op that it may use; several times [all]")
+      ->check(checked_by(parse_op), "")
+      ->option_text("OP")
+      ->allow_extra_args(false);
+}
+
 void add_doctor(CLI::App& app, given& x) {
   auto& sub = add_command(app, "doctor", "Check this machine and say what to fix", help::doctor);
   sub.add_option("-c,--config", x.doctor.config_file, "The daemon's configuration file")
@@ -184,6 +201,8 @@ cli_result<command> finish(const std::string& name, given& x, const std::vector<
     return x.doctor;
   if (name == "stats")
     return stats_options{};
+  if (name == "keygen")
+    return x.keygen;
   if (name == "events")
     return x.events;
   if (x.to.empty())
@@ -203,11 +222,18 @@ void add_everything(CLI::App& app, command_line& line, given& x) {
   app.require_subcommand(0, 1); // None gets words of its own later, not CLI11's.
   app.footer(help::general);
   app.set_version_flag("--version", "corral " CORRAL_VERSION);
-  app.add_option("--endpoint", line.endpoint, "The daemon's socket, a path or ipc://PATH")
+  app.add_option("--endpoint", line.endpoint,
+                 "The daemon's socket, a path or ipc://PATH, or tcp://HOST:PORT")
       ->envname("CORRAL_ENDPOINT")
       ->option_text("ENDPOINT");
+  app.add_option("--key", line.key_file, "For tcp://: this client's key file, see corral keygen")
+      ->envname("CORRAL_KEY_FILE")
+      ->option_text("FILE");
+  app.add_option("--server-key", line.server_key, "For tcp://: the daemon's public key")
+      ->envname("CORRAL_SERVER_KEY")
+      ->option_text("KEY");
   app.add_flag("--json", line.json, "Results on stdout and errors on stderr as JSON");
-  for (auto add : {add_exec, add_list, add_destroy, add_read, add_write, add_events})
+  for (auto add : {add_exec, add_list, add_destroy, add_read, add_write, add_events, add_keygen})
     add(app, x);
   add_command(app, "stats", "Show the daemon's counters and latencies", help::stats);
   add_doctor(app, x);

@@ -80,6 +80,16 @@ struct events_options {
   std::string thread;              ///< Empty: any.
 };
 
+struct keygen_options {
+  std::string file;
+  std::string name = "NAME";
+  std::vector<std::string> users; ///< None: all. So for ops.
+  std::vector<std::string> ops;
+};
+
+/// Makes a key pair file and prints its public key, and the line for the daemon's configuration.
+cli_result<int> keygen(const keygen_options& x, bool json);
+
 /// Prints events as they come, for ever: a daemon that goes is waited for. Ends if stdout does.
 cli_result<int> events(daemon_client& client, const events_options& x, bool json);
 

@@ -1,4 +1,5 @@
 #include "apps/cli/commands.hpp"
+#include "apps/cli/endpoint.hpp"
 #include "apps/cli/terminal.hpp"
 
 #include <array>
@@ -54,8 +55,11 @@ std::string shown_value(const fields& x, const std::string& name) {
 }
 
 zmq::socket_t subscribe(zmq::context_t& context, const std::string& endpoint,
+                        const std::optional<client_keys>& keys,
                         const std::vector<std::string>& topics) {
   zmq::socket_t socket{context, zmq::socket_type::sub};
+  if (keys && endpoint.starts_with("tcp://"))
+    keys->set_on(socket);
   socket.set(zmq::sockopt::linger, 0);
   socket.set(zmq::sockopt::rcvhwm, queued);
   socket.set(zmq::sockopt::reconnect_ivl_max, 1000);
@@ -103,9 +107,11 @@ std::string event_line(const fields& x) {
 cli_result<int> events(daemon_client& client, const events_options& x, bool json) {
   auto endpoint = client.welcome().text("events");
   if (!endpoint)
-    return failed("forbidden", "this daemon publishes no events for this client");
+    return failed("forbidden", "this daemon publishes no events for this client: over TCP it takes "
+                               "events_listen and a key for all users");
   zmq::context_t context{1};
-  auto socket = subscribe(context, *endpoint, x.topics);
+  auto& where = client.where();
+  auto socket = subscribe(context, on_host_of(where.endpoint, *endpoint), where.keys, x.topics);
   sequence order;
   for (;;) {
     auto event = next(socket);

@@ -33,6 +33,7 @@ struct with_daemon {
   cli_result<int> operator()(const write_options& x) { return write(client, x, json); }
   cli_result<int> operator()(const stats_options&) { return stats(client, json); }
   cli_result<int> operator()(const events_options& x) { return events(client, x, json); }
+  cli_result<int> operator()(const keygen_options&) { return exit_failed; } // Likewise.
   cli_result<int> operator()(const doctor_options&) { return exit_failed; } // Served before.
 };
 
@@ -42,13 +43,20 @@ cli_result<int> run(command_line& line) {
     x->endpoint = endpoint;
     return doctor(*x, line.json);
   }
+  if (auto x = std::get_if<keygen_options>(&line.what))
+    return keygen(*x, line.json);
   if (endpoint.empty())
     endpoint = default_endpoint(::geteuid(), variable);
   // Before the client, whose threads are to inherit it.
   std::optional<interrupts> signals;
   if (std::holds_alternative<exec_options>(line.what))
     signals.emplace();
-  auto client = daemon_client::connect({endpoint});
+  auto keys = keys_for(endpoint, line.key_file, line.server_key);
+  if (!keys)
+    return tl::unexpected{keys.error()};
+  daemon_client::settings where{endpoint};
+  where.keys = *keys;
+  auto client = daemon_client::connect(std::move(where));
   if (!client)
     return tl::unexpected{client.error()};
   return std::visit(with_daemon{*client, signals ? &*signals : nullptr, line.json}, line.what);

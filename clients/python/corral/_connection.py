@@ -23,6 +23,7 @@ from . import _wire, errors
 from ._dealer import FIRST_PAUSE, LONGEST_PAUSE, Dealer
 from ._endpoint import why_unreachable
 from ._heartbeat import MISSED_PINGS, Heartbeat
+from ._keys import Keys
 from .results import ServerInfo
 
 _HELLO, _PING = "hello", "ping"  # The ids of the connection's own requests.
@@ -58,10 +59,19 @@ class Connection:
         hello: the fields of the hello.
         heartbeat: seconds between heartbeats; 0 for none.
         timeout: seconds to wait for a daemon that doesn't answer, at first or after it was lost.
+        keys: who this client is, where the endpoint asks for that.
     """
 
-    def __init__(self, endpoint: str, hello: Dict[str, Any], heartbeat: float, timeout: float):
+    def __init__(
+        self,
+        endpoint: str,
+        hello: Dict[str, Any],
+        heartbeat: float,
+        timeout: float,
+        keys: Optional[Keys] = None,
+    ):
         self.endpoint = endpoint
+        self._keys = keys
         self.info: Optional[ServerInfo] = None
         self._hello = hello
         self._heartbeat = Heartbeat(heartbeat, time.monotonic())
@@ -196,7 +206,7 @@ class Connection:
 
     def _open(self) -> None:
         """Connects and says hello. Until it is answered, all other messages are held."""
-        self._dealer = Dealer(self._context, self.endpoint)
+        self._dealer = Dealer(self._context, self.endpoint, self._keys)
         self._poller = self._dealer.poller(self._wake_read)
         self._heartbeat.reset(time.monotonic())
         self._dealer.send(_wire.encode_header({**self._hello, "op": "hello", "id": _HELLO}))
@@ -207,9 +217,11 @@ class Connection:
             os.read(self._wake_read, 64)
             self._signalled = False
         if self._dealer is not None and events:
-            ended = self._dealer.has_ended()
+            end = self._dealer.end()
             self._receive(self._dealer)
-            if ended:
+            if end == "refused":
+                self._refused()
+            if end is not None:
                 self._lose("the daemon closed the connection")
         self._tick(time.monotonic())
         if self._ready and self._dealer is not None:
@@ -261,6 +273,17 @@ class Connection:
     def _take_boot(self, header: _wire.Header) -> None:
         if header.get("ok") is True and self.info and header.get("boot") != self.info.boot:
             self._lose("the daemon restarted")
+
+    def _refused(self) -> None:
+        def reason() -> errors.CorralError:
+            return errors.unauthorized(
+                f"the daemon at {self.endpoint} does not know this client's key; "
+                "add it to keys in the daemon's configuration"
+            )
+
+        self._settle(reason, sent=False)
+        if self.info is None:
+            self._first_answer.put(reason())
 
     def _lose(self, what: str) -> None:
         """Settles what was sent and leaves the socket, so that nothing queued for this daemon
