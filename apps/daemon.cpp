@@ -153,6 +153,8 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.tcp_events = x.events_listen.empty() ? "" : x.events_listen.front();
   s.who = principals_of(x);
   s.max_requests = x.queue;
+  s.client_request_bytes = x.client_request_bytes;
+  s.rate_limit = x.rate_limit;
   s.replies.under_way = x.client_queue_bytes;
   s.replies.waiting = 64 * x.client_queue_bytes;
   s.transfer_max_bytes = static_cast<int64_t>(x.transfer_max_bytes);

@@ -82,27 +82,22 @@ void bridge::admit(const std::string& routing_id, const std::string& sender, arr
       ++dropped_;
       return;
     }
-    auto reply = make_reply(x.what.error());
-    reply.header.set("re", x.id);
-    ++errors_[std::string{to_string(x.what.error().code)}];
-    send(routing_id, x.from_req_socket, std::move(reply));
-    return;
+    return refuse(routing_id, x.from_req_socket, x.id, x.what.error());
   }
   if (!x.what->spec->has_reply)
     return without_reply(client.key, *x.what);
+  if (auto why = too_fast(client, *x.what->spec))
+    return refuse(routing_id, x.from_req_socket, x.id, *why);
   auto what = std::make_shared<const corral::request>(std::move(*x.what));
   call c{routing_id, x.from_req_socket, what, who, {}, {}, now(), 0, 0, 0, 0};
   auto [verdict, ticket] =
       open_.add({client.key, what->id, what->body.payload_size(), std::move(c)});
   if (verdict == requests::admission::ok)
     return serve(ticket);
-  auto why =
-      verdict == requests::admission::duplicate
-          ? error{errc::invalid_request, "a request with this id is in flight already", {}}
-          : error{errc::queue_full, "too many requests are open; wait for their replies", {}};
-  auto reply = make_reply(why);
-  reply.header.set("re", what->id);
-  send(routing_id, x.from_req_socket, std::move(reply));
+  refuse(routing_id, x.from_req_socket, what->id,
+         verdict == requests::admission::duplicate
+             ? error{errc::invalid_request, "a request with this id is in flight already", {}}
+             : too_many(verdict == requests::admission::client_full));
 }
 
 void bridge::serve(ticket_id ticket) {

@@ -37,7 +37,8 @@ struct bridge_settings {
   std::string boot; ///< Another one at every start.
   size_t max_requests = 4096;
   size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
-  reply_backlog::limits replies;                  ///< What one client has not taken yet.
+  double rate_limit = 0;         ///< Requests a second of one client, and at once; 0: no limit.
+  reply_backlog::limits replies; ///< What one client has not taken yet.
   int64_t transfer_max_bytes = 100 * 1024 * 1024;
   std::string events;     ///< Where the socket's users subscribe to events. Empty: nowhere.
   std::string tcp_events; ///< Where the holders of keys for all users do.
@@ -49,6 +50,9 @@ struct bridge_settings {
 using bridge_observer = std::function<void(std::string_view event, const fields& about)>;
 
 class loop_thread;
+
+/// `queue_full`: by the bytes of one client's open requests, or by the daemon's number of them.
+error too_many(bool of_this_client);
 
 /// What an event says of the sandbox that it is about: sandbox, pool, user and thread.
 fields_ptr subject_of(const grant& g, const std::string& pool);
@@ -106,6 +110,9 @@ private:
   void dispatch(ticket_id ticket);
   void without_reply(const std::string& client, const corral::request& r);
   bool refused(ticket_id ticket);
+  std::optional<error> too_fast(client_registry::client& client, const op_spec& spec) const;
+  void refuse(const std::string& routing_id, bool delimiter, const std::string& id,
+              const error& why);
 
   // Who may do what.
   std::optional<error> unwelcome(const std::string& routing_id, const principal* who) const;

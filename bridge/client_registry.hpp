@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bridge/reply_backlog.hpp"
+#include "bridge/token_bucket.hpp"
 #include "messages/wire/error.hpp"
 
 #include <chrono>
@@ -26,6 +27,7 @@ public:
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
     reply_backlog backlog;
+    std::optional<token_bucket> rate; ///< Of its requests; made with the first.
     bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 

@@ -123,6 +123,8 @@ struct config {
   uint64_t queue = 4096;
   uint64_t transfer_max_bytes = 100 * mib;
   uint64_t client_queue_bytes = 8 * mib;
+  uint64_t client_request_bytes = 64 * mib;
+  double rate_limit = 0;          ///< Requests a second of one client; 0 is off.
   std::vector<pool_config> pools; ///< Exactly one after load_config.
 
   friend bool operator==(const config&, const config&) = default;

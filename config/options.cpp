@@ -169,6 +169,11 @@ std::vector<option> daemon_rows() {
           "Replies to one client that are under way at a time. A client that takes none for 10 s "
           "while more wait (1 s if 16 times as much does), or for which 64 times as much waits, is "
           "dropped."),
+      row("client_request_bytes", at(&C::client_request_bytes), size(16 * mib, 16 * gib),
+          "Content of one client's open requests; more get queue_full."),
+      row("rate_limit", at(&C::rate_limit), number(1, 1'000'000, "off"),
+          "Requests of one client in a second, and as many at once after a pause; more get "
+          "queue_full, with the time to wait. Pings, cancels and releases aren't counted."),
   };
 }
 

@@ -303,3 +303,23 @@ def test_keygen_makes_private_files_and_never_writes_over_one(guarded):
     again = command("keygen", file)
     assert again.returncode == 125 and "exists already" in again.stderr
     assert json.loads(Path(file).read_text()) == pair
+
+
+def test_a_client_that_asks_too_fast_is_told_when_to_ask_again(new_daemon):
+    daemon = new_daemon({"rate_limit": 5})
+    with daemon.client() as client:
+        with pytest.raises(errors.QueueFull) as refused:
+            for _ in range(1000):
+                client.stats()
+        assert 0 < refused.value.details["retry_after_ms"] <= 200
+        assert refused.value.retryable
+        assert client.ping()
+        eventually(lambda: not is_refused(client.stats), what="room for another request")
+
+
+def is_refused(call):
+    try:
+        call()
+    except errors.QueueFull:
+        return True
+    return False
