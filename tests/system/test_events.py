@@ -10,19 +10,18 @@ import time
 
 import pytest
 import zmq
-from harness import Daemon, Raw, eventually, processes
+from harness import Daemon, eventually, processes
 from harness.daemon import BUILD
-
-LIFE = ("created", "acquired", "released", "evicted", "reaped", "lost", "destroyed")
 
 
 class Subscriber:
     """A SUB socket at the daemon's events, and all that it has heard."""
 
-    def __init__(self, endpoint, topic=""):
+    def __init__(self, endpoint, topic="", rcvhwm=1000):
         self._context = zmq.Context()
         self.socket = self._context.socket(zmq.SUB)
         self.socket.linger = 0
+        self.socket.rcvhwm = rcvhwm
         self.socket.setsockopt_string(zmq.SUBSCRIBE, topic)
         self.socket.connect(endpoint)
         self.heard = []
@@ -58,10 +57,8 @@ def subscribe(client):
     made = []
 
     def make(daemon, topic="", by=None):
-        with Raw(daemon.endpoint) as raw:
-            endpoint = raw.call({"op": "hello", "id": "h"})[0]["events"]
-        made.append(Subscriber(endpoint, topic))
         asks = by or client
+        made.append(Subscriber(asks.server.events, topic))
 
         def hears():
             asks.acquire("joining").release()
@@ -148,10 +145,7 @@ def test_a_second_daemon_cannot_take_the_events_socket(daemon):
 
 
 def test_a_subscriber_that_never_reads_costs_nobody_anything(daemon, client, thread):
-    with Raw(daemon.endpoint) as raw:
-        endpoint = raw.call({"op": "hello", "id": "h"})[0]["events"]
-    with Subscriber(endpoint) as deaf:
-        deaf.socket.rcvhwm = 1
+    with Subscriber(client.server.events, rcvhwm=1):
         box = client.acquire(thread)
         before = daemon.resident_bytes()
         for _ in range(300):
