@@ -37,8 +37,7 @@ std::string event_publisher::bind(const std::string& endpoint) {
 }
 
 std::string event_publisher::listen(const std::string& endpoint, const std::string& secret_key) {
-  secure(socket_, secret_key, zap_domain);
-  return bind(endpoint);
+  return listen_on(socket_, endpoint, secret_key, zap_domain);
 }
 
 void event_publisher::publish(std::string_view topic, const fields& subject, const fields& more) {

@@ -42,14 +42,18 @@ std::vector<std::string> zap_handler::answer(const std::vector<std::string>& req
   return {std::string{version}, id, "200", "OK", *name, ""};
 }
 
-void secure(zmq::socket_t& socket, const std::string& secret_key, std::string_view domain) {
+std::string listen_on(zmq::socket_t& socket, const std::string& endpoint,
+                      const std::string& secret_key, std::string_view domain) {
   constexpr int heartbeat_ms = 30'000; // A machine that vanished closes no connection.
   socket.set(zmq::sockopt::heartbeat_ivl, heartbeat_ms);
-  if (secret_key.empty())
-    return;
-  socket.set(zmq::sockopt::curve_server, true);
-  socket.set(zmq::sockopt::curve_secretkey, secret_key);
-  socket.set(zmq::sockopt::zap_domain, std::string{domain});
+  socket.set(zmq::sockopt::ipv6, endpoint.find('[') != std::string::npos);
+  if (!secret_key.empty()) {
+    socket.set(zmq::sockopt::curve_server, true);
+    socket.set(zmq::sockopt::curve_secretkey, secret_key);
+    socket.set(zmq::sockopt::zap_domain, std::string{domain});
+  }
+  socket.bind(endpoint);
+  return socket.get(zmq::sockopt::last_endpoint);
 }
 
 /// Until there is nothing more: the descriptor tells of changes only.

@@ -42,9 +42,10 @@ private:
   io_loop::watch_id watch_;
 };
 
-/// Makes what a socket binds from now on ask for keys: the context must have its handler by then,
-/// as libzmq lets everyone in where there is none. Without a secret key nothing changes but that
-/// peers which have gone silent are dropped.
-void secure(zmq::socket_t& socket, const std::string& secret_key, std::string_view domain);
+/// Binds a TCP endpoint; returns it in full. With a secret key, in Z85, what is bound from now on
+/// asks for keys: the context must have its handler by then, as libzmq lets everyone in where there
+/// is none. Peers that have gone silent are dropped. Throws zmq::error_t.
+std::string listen_on(zmq::socket_t& socket, const std::string& endpoint,
+                      const std::string& secret_key, std::string_view domain);
 
 } // namespace corral

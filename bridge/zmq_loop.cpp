@@ -92,9 +92,7 @@ zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
 zmq_loop::~zmq_loop() = default;
 
 std::string zmq_loop::listen(const std::string& endpoint, const std::string& secret_key) {
-  secure(router_, secret_key, zap_domain);
-  router_.bind(endpoint);
-  return router_.get(zmq::sockopt::last_endpoint);
+  return listen_on(router_, endpoint, secret_key, zap_domain);
 }
 
 std::string_view zmq_loop::sender_of(zmq::message_t& frame) {

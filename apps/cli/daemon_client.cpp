@@ -42,6 +42,7 @@ daemon_client::daemon_client(settings x)
   socket_.set(zmq::sockopt::linger, static_cast<int>(linger.count()));
   socket_.set(zmq::sockopt::sndhwm, 0); // A send never blocks; what is sent is bounded by credit.
   socket_.set(zmq::sockopt::rcvhwm, 0);
+  socket_.set(zmq::sockopt::ipv6, settings_.endpoint.find('[') != std::string::npos);
   if (settings_.keys)
     settings_.keys->set_on(socket_);
   ::zmq_socket_monitor(socket_.handle(), refusals, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);

@@ -58,6 +58,7 @@ zmq::socket_t subscribe(zmq::context_t& context, const std::string& endpoint,
                         const std::optional<client_keys>& keys,
                         const std::vector<std::string>& topics) {
   zmq::socket_t socket{context, zmq::socket_type::sub};
+  socket.set(zmq::sockopt::ipv6, endpoint.find('[') != std::string::npos);
   if (keys && endpoint.starts_with("tcp://"))
     keys->set_on(socket);
   socket.set(zmq::sockopt::linger, 0);

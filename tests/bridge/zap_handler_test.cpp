@@ -77,6 +77,17 @@ TEST_CASE_FIXTURE(fixture, "whoever holds a known key is known by its name, on e
   CHECK(x.ask(tcp) == "ann");
 }
 
+TEST_CASE_FIXTURE(fixture, "IPv6 does as well, where the machine has it") {
+  zmq::socket_t probe{context, zmq::socket_type::router};
+  try {
+    auto own = listen_on(probe, "tcp://[::1]:*", server.secret_key, zmq_loop::zap_domain);
+    CHECK(own.starts_with("tcp://[::1]:"));
+  } catch (const zmq::error_t& e) {
+    CHECK_MESSAGE((e.num() == EADDRNOTAVAIL || e.num() == EAFNOSUPPORT || e.num() == ENODEV),
+                  e.what());
+  }
+}
+
 TEST_CASE_FIXTURE(fixture, "the socket needs no key beside a TCP endpoint that does") {
   client x;
   CHECK(x.ask(ipc) == "ipc");

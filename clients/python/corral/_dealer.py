@@ -32,6 +32,7 @@ class Dealer:
         self._monitor = self._socket.get_monitor_socket(
             zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_AUTH
         )
+        self._socket.ipv6 = "[" in endpoint
         try:
             if keys is not None:
                 self._socket.curve_publickey = keys.public.encode()
