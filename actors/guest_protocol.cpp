@@ -50,6 +50,10 @@ error left_running(bool started) {
           fields{}.set("started", started)};
 }
 
+error unknown_sandbox() {
+  return {errc::sandbox_not_found, "no pool holds a sandbox with this id", {}};
+}
+
 error lost(std::string_view started, std::string_view cause) {
   error x{errc::sandbox_lost, "the sandbox ended: " + std::string{cause}, {}};
   if (started == "unknown")

@@ -31,6 +31,9 @@ message cancelled_before_start(std::chrono::milliseconds queued);
 /// on there: only one that had not is worth sending again.
 error left_running(bool started);
 
+/// The answer for a sandbox that is not there, or that the client may not know of.
+error unknown_sandbox();
+
 /// `sandbox_lost`; `started` is "false", "true" or "unknown".
 error lost(std::string_view started, std::string_view cause);
 

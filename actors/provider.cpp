@@ -32,6 +32,7 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
   return {
       [this](acquire_atom, acquire_order& x) { return acquire(std::move(x)); },
       [this](find_atom, const std::string& id) { return find(id); },
+      [this](owner_atom, const std::string& id) { return owner_of(id); },
       [this](inspect_atom, const std::string& id) { return inspect(id); },
       [this](list_atom, const std::string& state, const std::string& user) {
         return list(state, user);

@@ -46,6 +46,7 @@ caf::result<grant> provider_state::acquire(acquire_order order) {
 
 void provider_state::begin(slot& x) {
   x.state = phase::starting;
+  x.since = now();
   if (table_.occupied() <= settings_.replicas && !user_is_full(x))
     return create(x.id);
   make_room(x.id, {});
@@ -208,7 +209,10 @@ void provider_state::up(const std::string& id, int64_t session) {
     return; // Of an earlier attempt.
   x->session = session;
   pool_.add(id, now());
-  tell(x->origin == "discovered" ? "adopted" : "created", *x);
+  auto adopted = x->origin == "discovered";
+  auto made_in = in_ms(now() - std::exchange(x->since, now()));
+  tell(adopted ? "adopted" : "created", *x,
+       fields{}.set("origin", x->origin).set(adopted ? "adopt_ms" : "create_ms", made_in));
   ready(*x);
 }
 

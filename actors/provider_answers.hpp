@@ -6,6 +6,11 @@
 
 namespace corral {
 
+/// A duration as events and the log tell it.
+inline int64_t in_ms(duration x) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(x).count();
+}
+
 inline error shutting_down() {
   return {errc::shutting_down, "the daemon is shutting down", {}};
 }

@@ -35,7 +35,7 @@ void provider_state::destroy(slot& x, reason why) {
   pool_.erase(x.id);
   leases_.erase_sandbox(x.id);
   if (why != "failed")
-    tell(why, x);
+    tell(why, x, fields{}.set("lived_ms", in_ms(now() - x.since)));
   if (x.actor && (why == "lost" || why == "failed"))
     self_->send(x.actor, kill_atom::value);
   tear_down(x.id);
@@ -72,7 +72,7 @@ void provider_state::torn_down(const std::string& id, bool purged, const result<
     self_->send_exit(x.actor, caf::exit_reason::user_shutdown);
   auto ended = std::move(x);
   if (ended.was_ready)
-    table_.erase(id, now());
+    table_.erase(id, ended.who, now());
   else
     table_.forget(id);
   for (auto& d : ended.destroyers)

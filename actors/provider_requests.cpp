@@ -25,6 +25,11 @@ caf::result<grant> provider_state::find(const std::string& id) {
   return promise;
 }
 
+caf::result<owner> provider_state::owner_of(const std::string& id) const {
+  auto x = table_.owner_of(id);
+  return x ? caf::result<owner>{*x} : to_caf(unknown_sandbox());
+}
+
 caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
   auto found = table_.resolve(id);
   if (!found && found.error().code == errc::invalid_request)

@@ -242,8 +242,8 @@ void sandbox_state::from_guest(message& x) {
   if (x.header.has("ok"))
     return finish(re, std::move(x));
   if (x.header.text("event") == "started") {
-    w.started = true;
-    if (w.what->body.header.flag("stream") != true)
+    w.started = true; // The bridge is told of each exec, whether or not its client is.
+    if (w.what->spec->id != op::exec && w.what->body.header.flag("stream") != true)
       return;
   }
   if (w.sink)

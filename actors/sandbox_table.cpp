@@ -1,5 +1,7 @@
 #include "actors/sandbox_table.hpp"
 
+#include "actors/guest_protocol.hpp"
+
 #include <algorithm>
 
 namespace corral {
@@ -13,9 +15,9 @@ sandbox_slot& sandbox_table::add(std::string id, owner who, bool anonymous) {
   return slot;
 }
 
-void sandbox_table::erase(const std::string& id, time_point now) {
+void sandbox_table::erase(const std::string& id, owner who, time_point now) {
   if (slots_.erase(id) > 0)
-    ended_[id] = now;
+    ended_[id] = {now, std::move(who)};
 }
 
 sandbox_slot* sandbox_table::find(const std::string& id) {
@@ -46,7 +48,15 @@ result<sandbox_slot*> sandbox_table::resolve(const std::string& id_or_prefix) {
   auto ended = ended_.lower_bound(id_or_prefix);
   if (ended != ended_.end() && ended->first.starts_with(id_or_prefix))
     return failure(errc::sandbox_lost, "the sandbox has ended", fields{}.set("started", false));
-  return failure(errc::sandbox_not_found, "no pool holds a sandbox with this id");
+  return tl::unexpected{unknown_sandbox()};
+}
+
+std::optional<owner> sandbox_table::owner_of(const std::string& id) const {
+  if (auto i = slots_.find(id); i != slots_.end())
+    return i->second.who;
+  if (auto i = ended_.find(id); i != ended_.end())
+    return i->second.who;
+  return std::nullopt;
 }
 
 size_t sandbox_table::occupied() const {
@@ -61,7 +71,7 @@ size_t sandbox_table::occupied_by(const std::string& user) const {
 }
 
 void sandbox_table::forget_ended(time_point now) {
-  std::erase_if(ended_, [&](auto& item) { return now - item.second >= memory_of_ended; });
+  std::erase_if(ended_, [&](auto& item) { return now - item.second.at >= memory_of_ended; });
 }
 
 std::string_view to_string(sandbox_slot::phase x) {

@@ -44,7 +44,8 @@ struct sandbox_slot {
   bool purge = false;
   bool was_ready = false; ///< Else it never was, as far as anyone has been told.
   int failed_destroys = 0;
-  std::optional<time_point> deadline;                      ///< For what its phase waits for.
+  time_point since{};                 ///< When making it began; once it was ready, when that was.
+  std::optional<time_point> deadline; ///< For what its phase waits for.
   std::function<void(const retirement&)> on_retire_answer; ///< Set while retiring.
   std::vector<waiter> waiters;
   std::vector<caf::typed_response_promise<fields_ptr>> destroyers;
@@ -56,7 +57,7 @@ public:
   static constexpr duration memory_of_ended = std::chrono::hours{1};
 
   sandbox_slot& add(std::string id, owner who, bool anonymous);
-  void erase(const std::string& id, time_point now);
+  void erase(const std::string& id, owner who, time_point now);
   /// Erases one that never was: its id is unknown afterwards.
   void forget(const std::string& id) { slots_.erase(id); }
 
@@ -65,6 +66,9 @@ public:
 
   /// By id or by a prefix of at least `min_id_prefix` digits that fits just one.
   result<sandbox_slot*> resolve(const std::string& id_or_prefix);
+
+  /// Whose a sandbox is or, if it ended within the last hour, was; by its whole id.
+  std::optional<owner> owner_of(const std::string& id) const;
 
   /// Slots that are neither waiting nor ending: what counts against `replicas`.
   size_t occupied() const;
@@ -80,7 +84,12 @@ public:
 
 private:
   std::map<std::string, sandbox_slot> slots_;
-  std::map<std::string, time_point> ended_;
+  struct ended {
+    time_point at;
+    owner who;
+  };
+
+  std::map<std::string, ended> ended_;
 };
 
 std::string_view to_string(sandbox_slot::phase x);

@@ -5,10 +5,10 @@
 #include "actors/reaper.hpp"
 #include "actors/sandbox.hpp"
 #include "apps/daemon_log.hpp"
+#include "apps/endpoints.hpp"
 #include "bridge/bridge.hpp"
 #include "bridge/hosted.hpp"
 #include "bridge/loop_thread.hpp"
-#include "os/file_lock.hpp"
 #include "os/files.hpp"
 #include "os/groups.hpp"
 #include "os/installed_program.hpp"
@@ -22,6 +22,7 @@
 #include <caf/scoped_actor.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <signal.h>
 #include <sys/stat.h>
@@ -34,12 +35,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using failed = tl::unexpected<std::string>;
-
-/// The group that may use the socket; -1, which changes nothing, where that is the daemon's own.
-gid_t ipc_group_of(const config& x) {
-  auto root = ::geteuid() == 0;
-  return root ? group_id(x.ipc_group).value_or(static_cast<gid_t>(-1)) : static_cast<gid_t>(-1);
-}
 
 tl::expected<void, std::string> make_directories(const config& x) {
   std::error_code ignored;
@@ -58,17 +53,6 @@ tl::expected<void, std::string> make_directories(const config& x) {
   if (!made)
     return failed{made.error().what};
   return {};
-}
-
-tl::expected<file_lock, std::string> lock(const std::string& path, const std::string& what) {
-  auto held = file_lock::try_acquire(path);
-  if (!held && held.error().number == EWOULDBLOCK)
-    return failed{"another corrald (" + file_lock::holder_of(path) + ") already uses " + what
-                  + "; stop it, or give this one its own"};
-  if (!held)
-    return failed{held.error().what};
-  (void)held->describe("pid " + std::to_string(::getpid()));
-  return std::move(*held);
 }
 
 namespace_settings settings_of(const config& x, const pool_config& pool) {
@@ -148,8 +132,19 @@ sandbox_factory make_sandboxes(caf::actor_system& sys, loop_thread& edge,
   };
 }
 
+/// The log, and what subscribers are told of it.
+lifecycle_observer log_and_publish(event_publisher& events) {
+  return [&events](std::string_view event, const fields& about) {
+    static constexpr std::string_view published[] = {"created", "acquired", "released", "evicted",
+                                                     "reaped",  "lost",     "destroyed"};
+    log_event(event, about);
+    if (std::find(std::begin(published), std::end(published), event) != std::end(published))
+      events.publish("sandbox." + std::string{event}, about);
+  };
+}
+
 bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
-                                   const backend_traits& traits) {
+                                   const backend_traits& traits, const std::string& boot) {
   bridge_settings s;
   s.pool = pool.name;
   s.provider_kind = traits.kind;
@@ -160,8 +155,13 @@ bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
   s.limits.set("timeout", max_timeout_ms).set("timeout_ms", pool.exec_timeout.count());
   s.limits.set("heartbeat_ms", max_heartbeat_ms);
   s.version = CORRAL_VERSION;
-  s.boot = random_hex(8);
+  s.boot = boot;
+  s.events = "ipc://" + x.events_socket;
+  s.tcp_events = x.events_listen.empty() ? "" : x.events_listen.front();
+  s.who = principals_of(x);
   s.max_requests = x.queue;
+  s.client_request_bytes = x.client_request_bytes;
+  s.rate_limit = x.rate_limit;
   s.replies.under_way = x.client_queue_bytes;
   s.replies.waiting = 64 * x.client_queue_bytes;
   s.keyed.ttl = pool.guest.result_ttl;
@@ -223,16 +223,6 @@ void drain(caf::actor_system& sys, const bridge_actor& bridge, const provider_ac
   waits.join();
 }
 
-tl::expected<void, std::string> make_socket_reachable(const config& x) {
-  auto path = fs::path{x.socket};
-  if (::chmod(path.c_str(), ::geteuid() == 0 ? 0660 : 0600) != 0)
-    return failed{last_os_error("chmod", path.native()).value().what};
-  auto group = ipc_group_of(x);
-  if (group != static_cast<gid_t>(-1) && ::chown(path.c_str(), static_cast<uid_t>(-1), group) != 0)
-    return failed{last_os_error("chown", path.native()).value().what};
-  return {};
-}
-
 tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_backend> backend,
                                      std::shared_ptr<claimed_backend> claimed,
                                      std::vector<endpoint_ptr> found) {
@@ -240,22 +230,28 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   caf::actor_system_config cfg;
   cfg.set("scheduler.policy", caf::atom("sharing"));
   caf::actor_system sys{cfg};
+  auto boot = random_hex(8);
   std::unique_ptr<loop_thread> edge;
   try {
-    edge = std::make_unique<loop_thread>(sys, zmq_loop::settings{"ipc://" + x.socket});
+    edge = std::make_unique<loop_thread>(sys, zmq_loop::settings{"ipc://" + x.socket},
+                                         event_publisher::settings{boot});
   } catch (const zmq::error_t& e) {
     return failed{"cannot listen on " + x.socket + ": " + e.what()};
   }
-  if (auto reachable = make_socket_reachable(x); !reachable)
-    return failed{reachable.error()};
+  if (auto opened = open_endpoints(x, *edge); !opened)
+    return failed{opened.error()};
   worker_factory make_worker = [&sys, claimed] {
     return sys.spawn<caf::detached>(backend_worker, claimed);
   };
   auto provider = spawn_on(sys, edge->unit(), corral::provider, provider_settings_of(x, pool),
                            provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool),
-                                          log_event, std::move(found)});
-  auto bridge =
-      start_bridge(sys, *edge, bridge_settings_of(x, pool, backend->traits()), provider, log_event);
+                                          log_and_publish(edge->events()), std::move(found)});
+  auto settings = bridge_settings_of(x, pool, backend->traits(), boot);
+  settings.publish = [&events = edge->events()](std::string_view topic, const fields& subject,
+                                                const fields& more) {
+    events.publish(topic, subject, more);
+  };
+  auto bridge = start_bridge(sys, *edge, std::move(settings), provider, log_event);
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider");
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(bridge), "bridge");
   auto clock = sys.spawn(reaper, provider, duration{pool.reap_interval});
@@ -268,8 +264,7 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   end(sys, {caf::actor_cast<caf::strong_actor_ptr>(clock),
             caf::actor_cast<caf::strong_actor_ptr>(bridge),
             caf::actor_cast<caf::strong_actor_ptr>(provider)});
-  std::error_code ignored;
-  fs::remove(x.socket, ignored);
+  remove_sockets(x);
   spdlog::info("corrald has ended");
   return 0;
 }
@@ -280,12 +275,12 @@ tl::expected<int, std::string> run_daemon(const config& x) {
   ::umask(077); // The socket exists before its mode can be set.
   if (auto made = make_directories(x); !made)
     return failed{made.error()};
-  auto state_lock = lock(x.state_dir + "/lock", "state_dir " + x.state_dir);
+  auto state_lock = lock_for(x.state_dir + "/lock", "state_dir " + x.state_dir);
   if (!state_lock)
     return failed{state_lock.error()};
-  auto socket_lock = lock(x.socket + ".lock", "socket " + x.socket);
-  if (!socket_lock)
-    return failed{socket_lock.error()};
+  auto socket_locks = lock_sockets(x);
+  if (!socket_locks)
+    return failed{socket_locks.error()};
   auto opened = namespace_backend::open(settings_of(x, x.pools.front()));
   if (!opened)
     return failed{opened.error().message};

@@ -62,43 +62,51 @@ bridge::behavior_type bridge::make_behavior() {
 
 void bridge::receive(const std::string& routing_id, std::vector<zmq::message_t> frames) {
   super::context(&unit());
-  admit(routing_id, read_frames(std::move(frames)));
+  if (frames.empty())
+    return;
+  // Without keys nobody is asked for one, and what a peer says of itself counts for nothing.
+  std::string sender{settings_.who.has_keys() ? zmq_loop::sender_of(frames.front()) : ""};
+  admit(routing_id, sender, read_frames(std::move(frames)));
 }
 
-void bridge::admit(const std::string& routing_id, arrival x) {
-  auto& client = clients_.touch(routing_id, now());
+void bridge::admit(const std::string& routing_id, const std::string& sender, arrival x) {
+  auto touched = clients_.touch(routing_id, now(), sender);
+  if (!touched)
+    return static_cast<void>(++dropped_);
+  auto& client = *touched;
+  auto who = settings_.who.find(sender.empty() ? principals::ipc : sender);
+  if (auto why = unwelcome(routing_id, who))
+    x.what = tl::unexpected{std::move(*why)};
   if (!x.what || (client.forgotten && x.what->spec->id != op::hello)) {
     if (x.id.empty() || client.forgotten) {
       ++dropped_;
       return;
     }
-    auto reply = make_reply(x.what.error());
-    reply.header.set("re", x.id);
-    ++errors_[std::string{to_string(x.what.error().code)}];
-    send(routing_id, x.from_req_socket, std::move(reply));
-    return;
+    return refuse(routing_id, x.from_req_socket, x.id, x.what.error());
   }
   if (!x.what->spec->has_reply)
     return without_reply(client.key, *x.what);
+  if (auto why = too_fast(client, *x.what->spec))
+    return refuse(routing_id, x.from_req_socket, x.id, *why);
   auto what = std::make_shared<const corral::request>(std::move(*x.what));
-  call c{routing_id, x.from_req_socket, what, {}, {}, {}, now(), 0, 0, 0, 0};
+  call c{routing_id, x.from_req_socket, what, who, {}, {}, {}, now(), 0, 0, 0, 0};
   auto [verdict, ticket] =
       open_.add({client.key, what->id, what->body.payload_size(), std::move(c)});
   if (verdict == requests::admission::ok)
     return serve(ticket);
-  auto why =
-      verdict == requests::admission::duplicate
-          ? error{errc::invalid_request, "a request with this id is in flight already", {}}
-          : error{errc::queue_full, "too many requests are open; wait for their replies", {}};
-  auto reply = make_reply(why);
-  reply.header.set("re", what->id);
-  send(routing_id, x.from_req_socket, std::move(reply));
+  refuse(routing_id, x.from_req_socket, what->id,
+         verdict == requests::admission::duplicate
+             ? error{errc::invalid_request, "a request with this id is in flight already", {}}
+             : too_many(verdict == requests::admission::client_full));
 }
 
 void bridge::serve(ticket_id ticket) {
+  if (!refused(ticket) && permitted(ticket))
+    dispatch(ticket);
+}
+
+void bridge::dispatch(ticket_id ticket) {
   auto& r = *open_.find(ticket)->context.what;
-  if (refused(ticket))
-    return;
   switch (r.spec->id) {
   case op::hello:
     return hello(ticket);
@@ -192,6 +200,8 @@ void bridge::hello(ticket_id ticket) {
   fields x;
   x.set("server", "corral/" + settings_.version).set("boot", settings_.boot);
   x.set("pools", std::vector<std::string>{settings_.pool}).set("limits", settings_.limits);
+  if (auto events = events_for(*c.who); !events.empty())
+    x.set("events", events);
   answer(ticket, make_reply(x.set("now", unix_ms())));
 }
 
@@ -253,10 +263,17 @@ void bridge::list(ticket_id ticket) {
           h.text("user").value_or(""))
       .then(
           [this, ticket](const std::vector<fields>& rows) {
+            auto e = open_.find(ticket);
+            if (!e)
+              return;
             std::string lines;
+            size_t count = 0;
             for (auto& x : rows)
-              lines.append(x.dump()).append("\n");
-            auto reply = make_reply(fields{}.set("count", rows.size()));
+              if (e->context.who->may_name(x.text("user").value_or(""))) {
+                lines.append(x.dump()).append("\n");
+                ++count;
+              }
+            auto reply = make_reply(fields{}.set("count", count));
             answer(ticket, reply.add_part("results", blob::take(std::move(lines))));
           },
           [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });

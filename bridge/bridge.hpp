@@ -4,6 +4,7 @@
 #include "bridge/hosted.hpp"
 #include "bridge/latency.hpp"
 #include "bridge/open_requests.hpp"
+#include "bridge/principals.hpp"
 #include "bridge/retained_results.hpp"
 #include "bridge/wire_edge.hpp"
 #include "bridge/zmq_loop.hpp"
@@ -24,6 +25,10 @@ using bridge_actor = answer_sink::extend<
     // INTERNAL: time to look for clients that have gone silent.
     caf::reacts_to<tick_atom>>;
 
+/// Takes an event's topic, its subject, and what else it says (event_publisher::publish).
+using event_sink =
+    std::function<void(std::string_view topic, const fields& subject, const fields& more)>;
+
 struct bridge_settings {
   std::string pool = "default";
   std::string provider_kind; ///< Told to clients, with what it is capable of.
@@ -33,17 +38,28 @@ struct bridge_settings {
   std::string boot; ///< Another one at every start.
   size_t max_requests = 4096;
   size_t client_request_bytes = 64 * 1024 * 1024; ///< Payload of one client's open requests.
-  reply_backlog::limits replies;                  ///< What one client has not taken yet.
+  double rate_limit = 0;         ///< Requests a second of one client, and at once; 0: no limit.
+  reply_backlog::limits replies; ///< What one client has not taken yet.
   int64_t transfer_max_bytes = 100 * 1024 * 1024;
   retained_results::limits keyed; ///< Results of execs with a key, for when their sandbox is gone.
   /// Replies to execs of clients with a name, for when their connection breaks.
   retained_results::limits recent{std::chrono::minutes{2}, 4096, 8 * 1024 * 1024, 64 * 1024};
+  std::string events;     ///< Where the socket's users subscribe to events. Empty: nowhere.
+  std::string tcp_events; ///< Where the holders of keys for all users do.
+  principals who;
+  event_sink publish = [](std::string_view, const fields&, const fields&) {};
 };
 
 /// Hears what an operator should know: "client forgotten", "malformed message".
 using bridge_observer = std::function<void(std::string_view event, const fields& about)>;
 
 class loop_thread;
+
+/// `queue_full`: by the bytes of one client's open requests, or by the daemon's number of them.
+error too_many(bool of_this_client);
+
+/// What an event says of the sandbox that it is about: sandbox, pool, user and thread.
+fields_ptr subject_of(const grant& g, const std::string& pool);
 
 /// The bridge: a typed actor that lives on the ZeroMQ thread, so that no message changes threads
 /// between the socket and the sandbox's mailbox. Its handlers and `receive` run on that thread
@@ -73,6 +89,7 @@ private:
     std::string routing_id;
     bool from_req_socket = false;
     request_ptr what;
+    const principal* who;
     sandbox_actor sandbox; // Once routed.
     std::string box;       // Its id.
     std::string origin;    // As an exec's result tells it.
@@ -81,6 +98,8 @@ private:
     int64_t upload_left = 0;   // Bytes of a streamed write that are still to come.
     int64_t upload_credit = 0; // How many of them may.
     int64_t upload_seq = 0;
+    fields_ptr subject{}; // Of its events: its sandbox, once routed.
+    bool started = false; // As subscribers were told.
   };
   using requests = open_requests<call>;
   /// What a target stands for, or who waits to know.
@@ -88,13 +107,29 @@ private:
     sandbox_actor sandbox; // Null while it is being resolved.
     std::string id;        // The sandbox's.
     std::vector<ticket_id> waiting;
+    fields_ptr subject{}; // Of events about what happens in it.
   };
 
   // Arrival.
-  void admit(const std::string& routing_id, arrival x);
+  void admit(const std::string& routing_id, const std::string& sender, arrival x);
   void serve(ticket_id ticket);
+  void dispatch(ticket_id ticket);
   void without_reply(const std::string& client, const corral::request& r);
   bool refused(ticket_id ticket);
+  std::optional<error> too_fast(client_registry::client& client, const op_spec& spec) const;
+  void refuse(const std::string& routing_id, bool delimiter, const std::string& id,
+              const error& why);
+
+  // Who may do what.
+  std::optional<error> unwelcome(const std::string& routing_id, const principal* who) const;
+  bool permitted(ticket_id ticket);
+  bool is_its_own(ticket_id ticket, const std::string& user);
+  void deny_knowledge(ticket_id ticket);
+  std::string events_for(const principal& who) const;
+  /// As the registry of clients knows it.
+  static std::string sender_of(const call& x) {
+    return x.who->name == principals::ipc ? "" : x.who->name;
+  }
 
   // Requests that the bridge or the provider answers.
   void hello(ticket_id ticket);
@@ -131,6 +166,8 @@ private:
   void answer(ticket_id ticket, const error& why) { answer(ticket, make_reply(why)); }
   void event(ticket_id ticket, const message_ptr& x);
   void abandon(ticket_id ticket, const error& why);
+  void exec_started(requests::entry& e);
+  void exec_finished(requests::entry& e, const fields& reply);
   /// False if the client is gone or is not served any more.
   bool send(const std::string& routing_id, bool delimiter, message x, uint64_t tag = 0);
   void go_on_sending(const std::string& routing_id);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bridge/reply_backlog.hpp"
+#include "bridge/token_bucket.hpp"
 #include "messages/wire/error.hpp"
 
 #include <chrono>
@@ -18,27 +19,32 @@ public:
   using duration = std::chrono::steady_clock::duration;
 
   struct client {
-    std::string key;  ///< Name and instance, or the connection.
-    std::string name; ///< Empty before a hello.
+    std::string key;       ///< Principal, and name and instance or the connection.
+    std::string principal; ///< Empty for the socket's.
+    std::string name;      ///< Empty before a hello.
     std::string instance;
     duration heartbeat{0}; ///< 0: none announced.
     time_point seen;
     zmq_loop::account_ptr account = std::make_shared<zmq_loop::account>();
     reply_backlog backlog;
+    std::optional<token_bucket> rate; ///< Of its requests; made with the first.
     bool forgotten = false; ///< Did not read its replies; says hello again before it is served.
   };
 
-  /// The client of a connection, made if it is new; counts as a sign of life.
-  client& touch(const std::string& routing_id, time_point now);
+  /// The client of a connection, made if it is new; counts as a sign of life. Null if the routing
+  /// id is another principal's.
+  client* touch(const std::string& routing_id, time_point now, const std::string& principal = {});
 
   client* find(const std::string& routing_id);
 
   /// Where answers to a client go: to the connection that asked, or to a newer one of the same name
-  /// and instance. Nothing if it has none.
-  std::optional<std::string> route_of(const std::string& routing_id, const std::string& key) const;
+  /// and instance. Nothing if it has none, or the connection is another principal's now.
+  std::optional<std::string> route_of(const std::string& routing_id, const std::string& key,
+                                      const std::string& principal = {}) const;
 
   /// Introduces a connection, which takes the place of an older one of the same name and instance.
-  /// `busy` if a live client of that name has another instance.
+  /// `busy` if a live client of that name has another instance. Names are a principal's own: those
+  /// of others neither stand in its way nor are told.
   result<void> hello(const std::string& routing_id, const std::string& name,
                      const std::string& instance, duration heartbeat, time_point now);
 

@@ -29,8 +29,9 @@ void loop_unit::run_queued() {
     }
 }
 
-loop_thread::loop_thread(caf::actor_system& sys, const zmq_loop::settings& where)
-    : loop_{context_, where}, unit_{sys, loop_} {}
+loop_thread::loop_thread(caf::actor_system& sys, const zmq_loop::settings& where,
+                         event_publisher::settings events)
+    : loop_{context_, where}, events_{context_, loop_, std::move(events)}, unit_{sys, loop_} {}
 
 loop_thread::~loop_thread() {
   loop_.stop();

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "bridge/event_publisher.hpp"
+#include "bridge/zap_handler.hpp"
 #include "bridge/zmq_loop.hpp"
 
 #include <caf/execution_unit.hpp>
 
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace corral {
@@ -31,7 +34,8 @@ private:
 class loop_thread {
 public:
   /// Binds; serves nothing yet. Throws zmq::error_t if the endpoint can't be bound.
-  loop_thread(caf::actor_system& sys, const zmq_loop::settings& where);
+  loop_thread(caf::actor_system& sys, const zmq_loop::settings& where,
+              event_publisher::settings events = {});
 
   /// Ends the loop and joins its thread. Every actor spawned on the unit must have ended before.
   ~loop_thread();
@@ -41,6 +45,12 @@ public:
 
   zmq_loop& loop() { return loop_; }
   loop_unit& unit() { return unit_; }
+  event_publisher& events() { return events_; }
+
+  /// Asks who may connect where a key is needed; before anything listens so.
+  void ask_for_keys(zap_handler::judge decide) {
+    gate_.emplace(context_, loop_, std::move(decide));
+  }
 
   /// Starts the thread. `on.on_wake` is not asked for: it is the unit's.
   void start(zmq_loop::callbacks on);
@@ -48,6 +58,8 @@ public:
 private:
   zmq::context_t context_{1};
   zmq_loop loop_;
+  event_publisher events_;
+  std::optional<zap_handler> gate_;
   loop_unit unit_;
   std::thread thread_;
 };

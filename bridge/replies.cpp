@@ -19,7 +19,8 @@ void bridge::answer(ticket_id ticket, message reply) {
   latency_[c.what->spec->name].record(now() - c.arrived);
   if (auto failed = reply.header.object("error"))
     ++errors_[failed->text("code").value_or("")];
-  if (auto to = clients_.route_of(c.routing_id, e->client))
+  exec_finished(*e, reply.header);
+  if (auto to = clients_.route_of(c.routing_id, e->client, sender_of(c)))
     send(*to, c.from_req_socket, std::move(reply));
 }
 
@@ -28,6 +29,11 @@ void bridge::event(ticket_id ticket, const message_ptr& x) {
   if (!e)
     return;
   auto& c = e->context;
+  if (x->header.text("event") == "started") {
+    exec_started(*e);
+    if (c.what->body.header.flag("stream") != true)
+      return; // Told for the daemon's own events only.
+  }
   auto is_chunk = c.what->spec->file && x->header.text("event") == "chunk";
   auto is_credit = x->header.text("event") == "credit";
   if (c.from_req_socket) {
@@ -42,7 +48,7 @@ void bridge::event(ticket_id ticket, const message_ptr& x) {
   x->header.set("re", e->id);
   for (auto& p : x->parts)
     p.name.clear(); // An event's payload needs no description.
-  auto to = clients_.route_of(c.routing_id, e->client);
+  auto to = clients_.route_of(c.routing_id, e->client, sender_of(c));
   auto sent = to && send(*to, false, std::move(*x), is_chunk ? ticket : 0);
   if (!sent && is_chunk) // The guest would wait for a credit that never comes.
     abandon(ticket, error{errc::queue_full, "the client does not take its replies", {}});

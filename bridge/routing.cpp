@@ -33,6 +33,7 @@ void bridge::route_request(ticket_id ticket) {
   auto& x = routes_[key];
   if (x.sandbox) {
     c.origin = "active";
+    c.subject = x.subject;
     return forward(ticket, x);
   }
   // In the order sent, also where a retired sandbox has sent some back.
@@ -57,10 +58,12 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
 
 void bridge::resolved(const std::string& key, const grant& g) {
   remember(key, g);
+  routes_[key].subject = subject_of(g, settings_.pool);
   auto to = routes_[key];
   for (auto ticket : std::exchange(routes_[key].waiting, {}))
     if (auto e = open_.find(ticket)) {
       e->context.origin = g.origin;
+      e->context.subject = to.subject;
       forward(ticket, to);
     }
 }

@@ -1,5 +1,7 @@
 #include "bridge/zmq_loop.hpp"
 
+#include "bridge/zap_handler.hpp"
+
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -88,6 +90,15 @@ zmq_loop::zmq_loop(zmq::context_t& context, const settings& x)
 }
 
 zmq_loop::~zmq_loop() = default;
+
+std::string zmq_loop::listen(const std::string& endpoint, const std::string& secret_key) {
+  return listen_on(router_, endpoint, secret_key, zap_domain);
+}
+
+std::string_view zmq_loop::sender_of(zmq::message_t& frame) {
+  auto name = ::zmq_msg_gets(frame.handle(), "User-Id"); // libzmq's own sets it over the peer's.
+  return name != nullptr ? name : "";
+}
 
 void zmq_loop::run(const callbacks& on) {
   for (size_t turn = 0; !stopped_; ++turn) {

@@ -54,10 +54,19 @@ public:
   };
 
   static constexpr std::string_view protocol = "corral/1";
+  static constexpr std::string_view zap_domain = "corral";
 
   /// Binds. Throws zmq::error_t if that fails.
   zmq_loop(zmq::context_t& context, const settings& x);
   ~zmq_loop() override;
+
+  /// Listens on TCP as well, before `run`; returns the endpoint in full. With a secret key, in Z85,
+  /// only clients whose own key the context's zap_handler knows get through. Throws zmq::error_t.
+  std::string listen(const std::string& endpoint, const std::string& secret_key = {});
+
+  /// The name that zap_handler gave to the sender of a message, by any of its frames; empty for one
+  /// that it was not asked about.
+  static std::string_view sender_of(zmq::message_t& frame);
 
   watch_id watch(int fd, callback ready) override;
   void want_writable(watch_id id, bool wanted) override;

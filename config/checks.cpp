@@ -23,6 +23,9 @@ public:
     const auto& c = x_.values;
     check_length("run_dir", c.run_dir, longest_run_dir);
     check_length("socket", c.socket, longest_socket_path);
+    check_length("events_socket", c.events_socket, longest_socket_path);
+    if (c.events_socket == c.socket)
+      fail("events_socket", "expected another path than that of socket");
     check_directories();
   }
 
@@ -129,6 +132,7 @@ void check_config(const loaded_config& x, const config_sources& sources, config_
   c.check_daemon();
   for (const auto& pool : x.values.pools)
     c.check_pool(pool);
+  check_access(x, errors);
 }
 
 } // namespace corral

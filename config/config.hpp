@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,16 @@ struct sandbox_limits {
   friend bool operator==(const sandbox_limits&, const sandbox_limits&) = default;
 };
 
+/// The holder of a key. Without a list: all.
+struct key_config {
+  std::string name;
+  std::string key; ///< The public one, in Z85.
+  std::optional<std::vector<std::string>> users;
+  std::optional<std::vector<std::string>> ops;
+
+  friend bool operator==(const key_config&, const key_config&) = default;
+};
+
 /// What a guest does on its own account.
 struct guest_limits {
   std::chrono::milliseconds orphan_timeout = std::chrono::seconds{900};
@@ -98,6 +109,12 @@ struct config {
   std::string state_dir;
   std::string run_dir;
   std::string socket;
+  std::string events_socket;
+  std::vector<std::string> listen;        ///< TCP endpoints for requests.
+  std::vector<std::string> events_listen; ///< TCP endpoints for subscribers.
+  std::string curve_secret_file;          ///< Empty: none.
+  std::vector<key_config> keys;
+  bool insecure = false;  ///< TCP without encryption and keys.
   std::string ipc_group;  ///< Empty: the daemon's own group.
   std::string data_group; ///< Empty: the daemon's own group.
   corral::uid_range uid_range;
@@ -108,6 +125,8 @@ struct config {
   uint64_t queue = 4096;
   uint64_t transfer_max_bytes = 100 * mib;
   uint64_t client_queue_bytes = 8 * mib;
+  uint64_t client_request_bytes = 64 * mib;
+  double rate_limit = 0;          ///< Requests a second of one client; 0 is off.
   std::vector<pool_config> pools; ///< Exactly one after load_config.
 
   friend bool operator==(const config&, const config&) = default;

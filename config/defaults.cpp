@@ -42,6 +42,8 @@ void fill_defaults(config& x, const config_sources& sources, config_errors& erro
     x.run_dir = default_run_dir(sources);
   if (x.socket.empty())
     x.socket = x.run_dir + "/corral.sock";
+  if (x.events_socket.empty())
+    x.events_socket = x.run_dir + "/events.sock";
   for (auto& pool : x.pools) {
     if (pool.max_sandboxes == 0)
       pool.max_sandboxes = 4 * pool.replicas;

@@ -43,4 +43,7 @@ void check_config(const loaded_config& x, const config_sources& sources, config_
 void check_mounts(const loaded_config& x, const pool_config& pool, const std::string& prefix,
                   const config_sources& sources, config_errors& errors);
 
+/// The same for TCP endpoints and keys.
+void check_access(const loaded_config& x, config_errors& errors);
+
 } // namespace corral

@@ -123,4 +123,13 @@ void set_environment(std::map<std::string, std::string>& x, const yaml_node& nod
                      const value_context& context);
 yaml_node environment_node(const std::map<std::string, std::string>& x);
 
+/// `[tcp://HOST:PORT]`
+void set_endpoints(std::vector<std::string>& x, const yaml_node& node,
+                   const value_context& context);
+yaml_node endpoints_node(const std::vector<std::string>& x);
+
+/// `[{name: NAME, key: KEY, users: "*" or a list, ops: "*" or a list}]`
+void set_keys(std::vector<key_config>& x, const yaml_node& node, const value_context& context);
+yaml_node keys_node(const std::vector<key_config>& x);
+
 } // namespace corral

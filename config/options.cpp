@@ -75,6 +75,31 @@ option environment_row(std::string doc) {
   return x;
 }
 
+option endpoints_row(std::string name, std::vector<std::string> config::*list, std::string doc) {
+  option x{.name = std::move(name),
+           .expected = "a list of tcp://HOST:PORT",
+           .scalar = false,
+           .doc = std::move(doc)};
+  x.get = [list](config_target t) { return endpoints_node(t.daemon.*list); };
+  x.set = [list](config_target t, const yaml_node& node, const value_context& context) {
+    set_endpoints(t.daemon.*list, node, context);
+  };
+  return x;
+}
+
+option keys_row(std::string doc) {
+  option x{.name = "keys",
+           .expected = "a list of {name: NAME, key: KEY, users: \"*\" or a list, ops: \"*\" or a "
+                       "list}",
+           .scalar = false,
+           .doc = std::move(doc)};
+  x.get = [](config_target t) { return keys_node(t.daemon.keys); };
+  x.set = [](config_target t, const yaml_node& node, const value_context& context) {
+    set_keys(t.daemon.keys, node, context);
+  };
+  return x;
+}
+
 option formerly(std::string name, option x) {
   x.formerly = std::move(name);
   return x;
@@ -96,6 +121,24 @@ std::vector<option> daemon_rows() {
       row("socket", at(&C::socket), absolute_path(),
           "Where clients connect; at most 107 bytes long. By default corral.sock in run_dir.",
           "/run/corral/corral.sock"),
+      row("events_socket", at(&C::events_socket), absolute_path(),
+          "Where subscribers to events connect, with the rights of socket; at most 107 bytes long. "
+          "By default events.sock in run_dir.",
+          "/run/corral/events.sock"),
+      endpoints_row("listen", &C::listen,
+                    "Where clients connect over TCP, such as [tcp://*:5700]; takes "
+                    "curve_secret_file and keys, or insecure."),
+      endpoints_row("events_listen", &C::events_listen,
+                    "Where subscribers to events do: holders of keys for all users, since events "
+                    "tell of everyone."),
+      row("curve_secret_file", at(&C::curve_secret_file), absolute_path("none"),
+          "The daemon's own key pair, as corral keygen makes it; for the daemon's user alone (mode "
+          "0600). Clients are given its public half."),
+      keys_row("Who may connect over TCP, and for which users and with which ops, such as [{name: "
+               "web, key: KEY, users: [alice, bob], ops: \"*\"}]; corral keygen prints the line. A "
+               "$ in a key is written $$."),
+      row("insecure", at(&C::insecure), true_or_false(),
+          "Listen on TCP without encryption and keys: whoever reaches a port may do everything."),
       row("ipc_group", at(&C::ipc_group), group_name(),
           "Who may use the socket, when run as root. As a user only that user may."),
       row("data_group", at(&C::data_group), group_name(),
@@ -129,6 +172,11 @@ std::vector<option> daemon_rows() {
           "Replies to one client that are under way at a time. A client that takes none for 10 s "
           "while more wait (1 s if 16 times as much does), or for which 64 times as much waits, is "
           "dropped."),
+      row("client_request_bytes", at(&C::client_request_bytes), size(16 * mib, 16 * gib),
+          "Content of one client's open requests; more get queue_full."),
+      row("rate_limit", at(&C::rate_limit), number(1, 1'000'000, "off"),
+          "Requests of one client in a second, and as many at once after a pause; more get "
+          "queue_full, with the time to wait. Pings, cancels and releases aren't counted."),
   };
 }
 

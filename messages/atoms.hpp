@@ -22,6 +22,7 @@ CORRAL_ATOM(inspect);
 CORRAL_ATOM(kill);
 CORRAL_ATOM(leave);
 CORRAL_ATOM(list);
+CORRAL_ATOM(owner);
 CORRAL_ATOM(probe);
 CORRAL_ATOM(reap);
 CORRAL_ATOM(release);

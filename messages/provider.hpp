@@ -40,6 +40,8 @@ using provider_actor = caf::typed_actor<
     // The sandbox with this id or unique prefix of it; sandbox_not_found, or sandbox_lost if it
     // ended within the last hour.
     caf::replies_to<find_atom, std::string>::with<grant>,
+    // Whose the sandbox with this whole id is, or was within the last hour; else sandbox_not_found.
+    caf::replies_to<owner_atom, std::string>::with<owner>,
     // State, leases and usage of a sandbox; `found: false` for an unknown one.
     caf::replies_to<inspect_atom, std::string>::with<fields_ptr>,
     // A row for each sandbox; an empty state or user matches all.
@@ -70,6 +72,7 @@ using backend_worker_actor = caf::typed_actor<
 } // namespace corral
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::duration)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::owner)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::acquire_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::grant)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::endpoint_ptr)

@@ -99,6 +99,15 @@ parsed<std::string> parse_name(std::string_view text) {
   return std::string{text};
 }
 
+parsed<std::string> parse_op(std::string_view text) {
+  if (find_op(text) != nullptr)
+    return std::string{text};
+  std::string known;
+  for (auto& x : all_ops())
+    known.append(known.empty() ? "" : ", ").append(x.name);
+  return tl::unexpected{"expected one of: " + known};
+}
+
 parsed<std::string> parse_sandbox_id(std::string_view text) {
   auto is_hex = text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   if (!is_hex || text.size() < min_id_prefix || text.size() > 16)

@@ -60,6 +60,9 @@ parsed<line_range> parse_lines(std::string_view text);
 /// A thread, user or pool.
 parsed<std::string> parse_name(std::string_view text);
 
+/// The name of an op.
+parsed<std::string> parse_op(std::string_view text);
+
 /// An id of a sandbox or a prefix of one, 8 to 16 lower-case hex digits.
 parsed<std::string> parse_sandbox_id(std::string_view text);
 

@@ -12,13 +12,16 @@ namespace corral::cli {
 struct stats_options {};
 
 /// Which command, with what was said to it.
-using command = std::variant<exec_options, list_options, get_options, acquire_options,
-                             release_options, reset_options, destroy_options, read_options,
-                             write_options, copy_options, grep_options, glob_options, top_options,
-                             completion_options, complete_options, stats_options, doctor_options>;
+using command =
+    std::variant<exec_options, list_options, get_options, acquire_options, release_options,
+                 reset_options, destroy_options, read_options, write_options, copy_options,
+                 grep_options, glob_options, top_options, completion_options, complete_options,
+                 stats_options, events_options, keygen_options, doctor_options>;
 
 struct command_line {
   std::string endpoint; ///< As given; empty: neither option nor variable.
+  std::string key_file;
+  std::string server_key;
   bool json = false;
   command what;
 };

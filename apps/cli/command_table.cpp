@@ -40,6 +40,37 @@ cli_result<command> finish_completion(given& x) {
   return x.completion;
 }
 
+void add_events(CLI::App& app, given& x) {
+  app.add_option("TOPIC", x.events.topics, "Only topics that begin so, such as exec. [all]");
+  add_name(app, "-t,--thread", x.events.thread, value_of::thread, "Only what concerns this thread");
+}
+
+cli_result<command> finish_events(given& x) {
+  return x.events;
+}
+
+void add_keygen(CLI::App& app, given& x) {
+  app.add_option("FILE", x.keygen.file, "The file to make; never written over")
+      ->type_name(value_of::file)
+      ->required();
+  app.add_option("--name", x.keygen.name, "What the daemon shall call its holder")
+      ->check(checked_by(parse_name), "")
+      ->option_text("NAME");
+  app.add_option("-u,--user", x.keygen.users, "A user that it may name; several times [all]")
+      ->check(checked_by(parse_name), "")
+      ->type_name(value_of::user)
+      ->option_text("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--op", x.keygen.ops, "An op that it may use; several times [all]")
+      ->check(checked_by(parse_op), "")
+      ->option_text("OP")
+      ->allow_extra_args(false);
+}
+
+cli_result<command> finish_keygen(given& x) {
+  return x.keygen;
+}
+
 void add_doctor(CLI::App& app, given& x) {
   app.add_option("-c,--config", x.doctor.config_file, "The daemon's configuration file")
       ->type_name(value_of::file)
@@ -90,6 +121,9 @@ std::vector<command_row> daemon_commands() {
       {"top", "Watch sandboxes and what they do", help::top, add_top, finish_top},
       {"stats", "Show the daemon's counters and latencies", help::stats, [](CLI::App&, given&) {},
        finish_stats},
+      {"events", "Print what happens to sandboxes and execs", help::events, add_events,
+       finish_events},
+      {"keygen", "Make a key pair for TCP", help::keygen, add_keygen, finish_keygen},
       {"completion", "Print a shell's completion of this command", help::completion, add_completion,
        finish_completion},
       {"doctor", "Check this machine and say what to fix", help::doctor, add_doctor, finish_doctor},
@@ -107,10 +141,18 @@ void describe(CLI::App& app, command_line& line, given& x) {
   app.require_subcommand(0, 1); // None gets words of its own later, not CLI11's.
   app.footer(help::general);
   app.set_version_flag("--version", "corral " CORRAL_VERSION);
-  app.add_option("--endpoint", line.endpoint, "The daemon's socket, a path or ipc://PATH")
+  app.add_option("--endpoint", line.endpoint,
+                 "The daemon's socket, a path or ipc://PATH, or tcp://HOST:PORT")
       ->envname("CORRAL_ENDPOINT")
       ->type_name(value_of::file)
       ->option_text("ENDPOINT");
+  app.add_option("--key", line.key_file, "For tcp://: this client's key file, see corral keygen")
+      ->envname("CORRAL_KEY_FILE")
+      ->type_name(value_of::file)
+      ->option_text("FILE");
+  app.add_option("--server-key", line.server_key, "For tcp://: the daemon's public key")
+      ->envname("CORRAL_SERVER_KEY")
+      ->option_text("KEY");
   app.add_flag("--json", line.json, "Results on stdout and errors on stderr as JSON");
   for (auto& row : command_table()) {
     auto& command = *app.add_subcommand(row.name, row.summary);

@@ -40,6 +40,8 @@ struct given {
   search_options search;
   grep_options grep;
   glob_options glob;
+  events_options events;
+  keygen_options keygen;
   doctor_options doctor;
 };
 

@@ -185,6 +185,26 @@ cli_result<std::string> id_of(daemon_client& client, const target& to);
 
 /// The objects in a reply's results.
 std::vector<fields> rows_of(const message& reply);
+struct events_options {
+  std::vector<std::string> topics; ///< Their beginnings; none for all.
+  std::string thread;              ///< Empty: any.
+};
+
+struct keygen_options {
+  std::string file;
+  std::string name = "NAME";
+  std::vector<std::string> users; ///< None: all. So for ops.
+  std::vector<std::string> ops;
+};
+
+/// Makes a key pair file and prints its public key, and the line for the daemon's configuration.
+cli_result<int> keygen(const keygen_options& x, bool json);
+
+/// Prints events as they come, for ever: a daemon that goes is waited for. Ends if stdout does.
+cli_result<int> events(daemon_client& client, const events_options& x, bool json);
+
+/// An event for people: when, what, where, and what else it says.
+std::string event_line(const fields& x);
 
 /// Sets the fields that name a target of any kind.
 void set_target(fields& header, const target& to);

@@ -15,6 +15,7 @@ constexpr std::string_view protocol = "corral/1";
 constexpr auto ping_id = "ping";
 constexpr int max_unanswered = 3;
 constexpr milliseconds linger{500}; // For a last cancel or destroy.
+constexpr auto refusals = "inproc://refusals";
 
 blob adopt(zmq::message_t&& x) {
   auto owner = std::make_shared<zmq::message_t>(std::move(x));
@@ -22,13 +23,31 @@ blob adopt(zmq::message_t&& x) {
   return {std::move(owner), bytes};
 }
 
+std::string advice_on_silence(const daemon_client::settings& x) {
+  if (!x.endpoint.starts_with("tcp://"))
+    return "something listens on " + x.endpoint
+           + " but does not answer as corrald; look at the daemon's log, or name another socket "
+             "with --endpoint";
+  auto text = "no daemon answers at " + x.endpoint + "; see whether corrald listens there";
+  return text
+         + (x.keys ? " and has the --server-key that was given"
+                   : ", and give --key and --server-key unless it is insecure");
+}
+
 } // namespace
 
 daemon_client::daemon_client(settings x)
-    : settings_{std::move(x)}, context_{1}, socket_{context_, zmq::socket_type::dealer} {
+    : settings_{std::move(x)}, context_{1}, socket_{context_, zmq::socket_type::dealer},
+      refusals_{context_, zmq::socket_type::pair} {
   socket_.set(zmq::sockopt::linger, static_cast<int>(linger.count()));
   socket_.set(zmq::sockopt::sndhwm, 0); // A send never blocks; what is sent is bounded by credit.
   socket_.set(zmq::sockopt::rcvhwm, 0);
+  socket_.set(zmq::sockopt::ipv6, settings_.endpoint.find('[') != std::string::npos);
+  if (settings_.keys)
+    settings_.keys->set_on(socket_);
+  ::zmq_socket_monitor(socket_.handle(), refusals, ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+  refusals_.set(zmq::sockopt::linger, 0);
+  refusals_.connect(refusals);
 }
 
 cli_result<daemon_client> daemon_client::connect(settings x) {
@@ -55,9 +74,7 @@ cli_result<void> daemon_client::say_hello() {
     hello.header.set("heartbeat_ms", beat);
   auto reply = call(std::move(hello), settings_.hello);
   if (!reply && reply.error().code == "no_answer")
-    return failed("no_daemon", "something listens on " + settings_.endpoint
-                                   + " but does not answer as corrald; look at the daemon's log, "
-                                     "or name another socket with --endpoint");
+    return failed("no_daemon", advice_on_silence(settings_));
   if (!reply)
     return tl::unexpected{reply.error()};
   welcome_ = reply->header;
@@ -109,6 +126,10 @@ cli_result<std::optional<message>> daemon_client::receive(milliseconds limit,
 }
 
 cli_result<std::optional<message>> daemon_client::take() {
+  if (was_refused())
+    return failed("unauthorized", "the daemon at " + settings_.endpoint
+                                      + " does not know this key: add its line, which corral "
+                                        "keygen printed, to keys in the daemon's configuration");
   std::vector<zmq::message_t> frames;
   do {
     zmq::message_t x;
@@ -131,6 +152,11 @@ cli_result<std::optional<message>> daemon_client::take() {
   return std::move(*x);
 }
 
+bool daemon_client::was_refused() {
+  zmq::message_t x;
+  return refusals_.recv(x, zmq::recv_flags::dontwait).has_value();
+}
+
 bool daemon_client::is_own_pong(const message& x) const {
   return x.header.text("re") == ping_id;
 }
@@ -151,7 +177,8 @@ cli_result<void> daemon_client::keep_alive() {
 }
 
 void daemon_client::wait(milliseconds limit, const std::vector<int>& others) {
-  std::vector<zmq::pollitem_t> items{{socket_.handle(), 0, ZMQ_POLLIN, 0}};
+  std::vector<zmq::pollitem_t> items{{socket_.handle(), 0, ZMQ_POLLIN, 0},
+                                     {refusals_.handle(), 0, ZMQ_POLLIN, 0}};
   for (auto fd : others)
     items.push_back({nullptr, fd, ZMQ_POLLIN, 0});
   try {

@@ -4,6 +4,7 @@
 
 #include "apps/cli/cli_error.hpp"
 #include "apps/cli/interrupts.hpp"
+#include "apps/cli/client_keys.hpp"
 #include "messages/wire/message.hpp"
 
 #include <zmq.hpp>
@@ -37,10 +38,13 @@ public:
     std::chrono::milliseconds ping{2000};  ///< Silence after which it is pinged; thrice, then it
                                            ///< counts as gone.
     client_identity identity{};
+    std::optional<client_keys> keys{};     ///< For a TCP endpoint that asks for them.
   };
 
   /// Connects and says hello. `no_daemon` says what is wrong with the endpoint and what to do.
   static cli_result<daemon_client> connect(settings x);
+
+  const settings& where() const { return settings_; }
 
   /// The daemon's hello: server, boot, pools, limits.
   const fields& welcome() const { return welcome_; }
@@ -77,12 +81,14 @@ private:
   cli_result<void> say_hello();
   cli_result<std::optional<message>> take();
   bool is_own_pong(const message& x) const;
+  bool was_refused();
   cli_result<void> keep_alive();
   void wait(std::chrono::milliseconds limit, const std::vector<int>& others);
 
   settings settings_;
   zmq::context_t context_;
   zmq::socket_t socket_;
+  zmq::socket_t refusals_; // Tells of a handshake that the daemon ended.
   fields welcome_;
   interrupts* signals_ = nullptr;
   uint64_t last_id_ = 0;

@@ -41,6 +41,17 @@ std::string to_endpoint(const std::string& text) {
   return text.starts_with('/') ? std::string{ipc} + text : text;
 }
 
+std::string on_host_of(const std::string& endpoint, const std::string& other) {
+  constexpr std::string_view tcp = "tcp://";
+  if (!endpoint.starts_with(tcp) || !other.starts_with(tcp))
+    return other;
+  auto port = other.rfind(':');
+  auto host = other.substr(tcp.size(), port - tcp.size());
+  if (host != "*" && host != "0.0.0.0" && host != "[::]")
+    return other;
+  return endpoint.substr(0, endpoint.rfind(':')) + other.substr(port);
+}
+
 cli_result<void> check_endpoint(const std::string& endpoint) {
   if (!endpoint.starts_with(ipc))
     return {};

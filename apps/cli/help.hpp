@@ -167,6 +167,27 @@ Examples:
   corral stats
   corral stats --json)";
 
+inline constexpr auto events = R"(
+One line an event, until interrupted; a daemon that is restarted is waited for. Topics:
+sandbox.created, .acquired, .released, .evicted, .reaped, .lost, .destroyed; exec.started,
+exec.finished. Losses are told on stderr, if no topic is given. Commands and output are never shown.
+
+Examples:
+  corral events
+  corral events sandbox.lost sandbox.evicted
+  corral events exec. --thread demo
+  corral events --json | jq -r 'select(.event == "exec.finished") | .duration_ms')";
+
+inline constexpr auto keygen = R"(
+The file has both halves, mode 0600. Prints the public one and the line that lets its holder in.
+The daemon needs a file of its own (curve_secret_file), clients its public half (--server-key).
+
+Examples:
+  corral keygen /etc/corral/server.key
+  corral keygen web.key --name web --user alice --user bob
+  corral keygen monitor.key --name monitor --op list --op stats
+  corral --endpoint tcp://host:5700 --key web.key --server-key 'KEY' ls --user alice)";
+
 inline constexpr auto doctor = R"(
 Needs no daemon. A line for each check: ok, warn (works, with less than it could have) or FAIL, with
 what to do about it.

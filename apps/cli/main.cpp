@@ -42,7 +42,9 @@ struct with_daemon {
   cli_result<int> operator()(const glob_options& x) { return glob(client, x, json); }
   cli_result<int> operator()(const top_options& x) { return top(client, *signals, x, json); }
   cli_result<int> operator()(const stats_options&) { return stats(client, json); }
+  cli_result<int> operator()(const events_options& x) { return events(client, x, json); }
   // Served before.
+  cli_result<int> operator()(const keygen_options&) { return exit_failed; }
   cli_result<int> operator()(const completion_options&) { return exit_failed; }
   cli_result<int> operator()(const complete_options&) { return exit_failed; }
   cli_result<int> operator()(const doctor_options&) { return exit_failed; }
@@ -74,6 +76,8 @@ cli_result<int> run(command_line& line) {
   }
   if (auto x = std::get_if<completion_options>(&line.what))
     return print_completion(*x);
+  if (auto x = std::get_if<keygen_options>(&line.what))
+    return keygen(*x, line.json);
   if (endpoint.empty())
     endpoint = default_endpoint(::geteuid(), variable);
   if (auto x = std::get_if<complete_options>(&line.what))
@@ -83,6 +87,10 @@ cli_result<int> run(command_line& line) {
   if (heeds_signals(line.what))
     signals.emplace();
   daemon_client::settings settings{.endpoint = endpoint, .identity = identity_of(line.what)};
+  auto keys = keys_for(endpoint, line.key_file, line.server_key);
+  if (!keys)
+    return tl::unexpected{keys.error()};
+  settings.keys = *keys;
   auto client = daemon_client::connect(std::move(settings));
   if (!client)
     return tl::unexpected{client.error()};

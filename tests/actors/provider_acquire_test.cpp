@@ -464,7 +464,7 @@ TEST_CASE("a prefix that fits two sandboxes is refused, a whole id is not") {
   CHECK(table.resolve("aaaaaaaa").error().code == errc::invalid_request);
   CHECK(table.resolve("aaaaaaaa1").value()->who.thread == "x");
   CHECK(table.resolve("aaaaaaaa22222222").value()->who.thread == "y");
-  table.erase("aaaaaaaa11111111", time_point{1s});
+  table.erase("aaaaaaaa11111111", {}, time_point{1s});
   CHECK(table.resolve("aaaaaaaa").value()->who.thread == "y");
   CHECK(table.resolve("aaaaaaaa1").error().code == errc::sandbox_lost);
   table.add("aaaaaaaa11111111", {"default", "x"}, false);

@@ -395,3 +395,16 @@ TEST_CASE_FIXTURE(fixture, "a sandbox made after a drain's time is up is taken a
   CHECK(backend.existing.empty());
   CHECK(d->succeeded());
 }
+
+TEST_CASE_FIXTURE(fixture, "whose a sandbox is, is known for an hour longer than it lives") {
+  auto owner_of = [this](const std::string& id) { return ask<owner>(pool, owner_atom::value, id); };
+  acquire("t1");
+  CHECK(owner_of(id_of("t1"))->value() == owner{"default", "t1"});
+  CHECK(owner_of(id_of("t1").substr(0, 8))->code() == errc::sandbox_not_found);
+  destroy("t1", true);
+  CHECK_FALSE(exists("t1"));
+  CHECK(owner_of(id_of("t1"))->value() == owner{"default", "t1"});
+  run_for(1h + 1s);
+  reap();
+  CHECK(owner_of(id_of("t1"))->code() == errc::sandbox_not_found);
+}

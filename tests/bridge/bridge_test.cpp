@@ -131,7 +131,10 @@ TEST_CASE_FIXTURE(fixture, "an exec goes to its thread's sandbox and its result 
 }
 
 TEST_CASE_FIXTURE(fixture, "events come before the reply, under the client's own id") {
-  auto x = running("mine");
+  auto streamed = exec("mine", "true");
+  streamed.header.set("stream", true);
+  client.send(streamed);
+  auto x = boxes.take();
   event(x, fields{}.set("event", "started").set("re", 77));
   event(x, fields{}.set("event", "chunk").set("seq", 0), "abc");
   reply(x);

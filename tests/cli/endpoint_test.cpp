@@ -10,6 +10,13 @@
 using namespace corral;
 using namespace corral::cli;
 
+TEST_CASE("an endpoint for every address of a machine is looked for on the daemon's") {
+  for (auto any : {"tcp://*:7701", "tcp://0.0.0.0:7701", "tcp://[::]:7701"})
+    CHECK(on_host_of("tcp://[fe80::1]:7700", any) == "tcp://[fe80::1]:7701");
+  CHECK(on_host_of("tcp://a:7700", "tcp://b:7701") == "tcp://b:7701");
+  CHECK(on_host_of("ipc:///s", "ipc:///e") == "ipc:///e");
+}
+
 namespace {
 
 variable_lookup with_runtime_dir(std::optional<std::string> value) {

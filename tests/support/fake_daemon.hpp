@@ -3,7 +3,9 @@
 
 #pragma once
 
+#include "actors/guest_protocol.hpp"
 #include "bridge/bridge.hpp"
+#include "bridge/key_pair.hpp"
 #include "bridge/loop_thread.hpp"
 #include "os/temp_dir.hpp"
 #include "tests/support/wire_client.hpp"
@@ -92,7 +94,12 @@ public:
   inbox<asked> boxes;
   inbox<ordered> orders;
   inbox<std::string> observed;
+  inbox<std::pair<std::string, fields>> published;
   bridge_settings settings;
+  key_pair server = key_pair::make();
+  std::string tcp; ///< Its TCP endpoint, if it has principals with keys.
+  std::vector<fields> rows{fields{}.set("sandbox", "1"), fields{}.set("sandbox", "2")};
+  std::map<std::string, owner> owners; ///< By sandbox id; before any question about them.
 
   fake_daemon() {
     config_.set("scheduler.policy", caf::atom("sharing"));
@@ -103,11 +110,21 @@ public:
     settings.limits.set("queue", 64);
     settings.replies = {256 * 1024, 4 * 256 * 1024, std::chrono::milliseconds{500}};
     settings.max_requests = 20;
+    settings.publish = [this](std::string_view topic, const fields& subject, const fields& more) {
+      published.push({std::string{topic}, fields{subject}.merge(more)});
+    };
   }
 
   void start() {
     sys_.emplace(config_);
     thread_.emplace(*sys_, zmq_loop::settings{endpoint});
+    if (settings.who.has_keys()) {
+      thread_->ask_for_keys([who = settings.who](auto, auto key) {
+        auto x = who.holder_of(key);
+        return x ? std::optional{x->name} : std::nullopt;
+      });
+      tcp = thread_->loop().listen("tcp://127.0.0.1:*", server.secret_key);
+    }
     provider_ = sys_->spawn([this](provider_actor::pointer self) { return serve(self); });
     bridge = start_bridge(
         *sys_, *thread_, settings, provider_,
@@ -230,7 +247,13 @@ private:
         },
         [this, self](find_atom, const std::string& id) {
           orders.push({"find", id, {}, false});
-          return give(self, {"default", thread_of(id)}, false);
+          auto x = owners.find(id);
+          return give(self, x != owners.end() ? x->second : owner{"default", thread_of(id)}, false);
+        },
+        [this](owner_atom, const std::string& id) -> caf::result<owner> {
+          orders.push({"owner", id, {}, false});
+          auto x = owners.find(id);
+          return x != owners.end() ? caf::result<owner>{x->second} : to_caf(unknown_sandbox());
         },
         [=, this](inspect_atom, const std::string& id) {
           orders.push({"inspect", id, {}, false});
@@ -238,7 +261,7 @@ private:
         },
         [this](list_atom, const std::string& state, const std::string& user) {
           orders.push({"list", state + "/" + user, {}, false});
-          return std::vector<fields>{fields{}.set("sandbox", "1"), fields{}.set("sandbox", "2")};
+          return rows;
         },
         [=, this](release_atom, const client_key& c, const std::string& id, const std::string& l) {
           orders.push({"release", id + "/" + l, c, false});

@@ -8,6 +8,7 @@
 #include <zmq.hpp>
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 namespace corral::test {
@@ -17,8 +18,11 @@ constexpr std::chrono::milliseconds patience{10'000}; ///< After which a test gi
 class wire_client {
 public:
   explicit wire_client(const std::string& endpoint,
-                       zmq::socket_type type = zmq::socket_type::dealer)
+                       zmq::socket_type type = zmq::socket_type::dealer,
+                       const std::function<void(zmq::socket_t&)>& prepare = {})
       : socket_{context_, type} {
+    if (prepare)
+      prepare(socket_);
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::rcvhwm, 2); // A client that doesn't read is soon full.
     socket_.connect(endpoint);

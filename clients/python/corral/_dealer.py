@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Sequence
+from typing import Iterator, Optional, Sequence
 
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from . import _wire
+from ._keys import Keys
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  #: seconds between attempts to connect
 
@@ -20,14 +21,23 @@ class Dealer:
     Raises ValueError if the endpoint is none.
     """
 
-    def __init__(self, context: zmq.Context, endpoint: str) -> None:
+    def __init__(
+        self, context: zmq.Context, endpoint: str, keys: Optional[Keys] = None
+    ) -> None:
         self._socket = context.socket(zmq.DEALER)
         self._socket.linger = 0
         self._socket.sndhwm = self._socket.rcvhwm = 0
         self._socket.reconnect_ivl = int(FIRST_PAUSE * 1000)
         self._socket.reconnect_ivl_max = int(LONGEST_PAUSE * 1000)
-        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        self._monitor = self._socket.get_monitor_socket(
+            zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+        )
+        self._socket.ipv6 = "[" in endpoint
         try:
+            if keys is not None:
+                self._socket.curve_publickey = keys.public.encode()
+                self._socket.curve_secretkey = keys.secret.encode()
+                self._socket.curve_serverkey = keys.server.encode()
             self._socket.connect(endpoint)
         except zmq.ZMQError as fault:
             self.close()
@@ -57,12 +67,13 @@ class Dealer:
                 continue
             yield message
 
-    def has_ended(self) -> bool:
-        """True once after the other side closed. What arrived before can still be read."""
+    def end(self) -> Optional[str]:
+        """What happened, once after the other side closed: ``closed``, or ``refused`` if it doesn't
+        know this client's key. What arrived before can still be read."""
         if not self._monitor.poll(0):
-            return False
-        recv_monitor_message(self._monitor)
-        return True
+            return None
+        event = recv_monitor_message(self._monitor)["event"]
+        return "refused" if event == zmq.EVENT_HANDSHAKE_FAILED_AUTH else "closed"
 
     def close(self) -> None:
         self._socket.disable_monitor()

@@ -34,4 +34,6 @@ def why_unreachable(endpoint: str, waited: float) -> str:
             return f"{text}; there is no such socket: is corrald running, and on this one?"
         if not os.access(path, os.W_OK):
             return f"{text}; this user may not write to the socket: is it in the socket's group?"
+    if endpoint.startswith("tcp://"):
+        return f"{text}; is corrald running there, and are key_file and server_key its own?"
     return f"{text}; is corrald running there? (CORRAL_ENDPOINT or endpoint= say where to look)"

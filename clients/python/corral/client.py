@@ -29,11 +29,16 @@ class Client:
             leased. The daemon ends the leases of a client after three missed ones.
         timeout: seconds to wait for the daemon where it needs no sandbox to answer: to connect, and
             for ping, get, list, stats, release and cancel.
+        key_file: for a tcp:// endpoint, this client's keys as ``corral keygen`` makes them.
+            Default: ``$CORRAL_KEY_FILE``.
+        server_key: for a tcp:// endpoint, the daemon's public key. Default:
+            ``$CORRAL_SERVER_KEY``.
 
     Raises:
         DaemonUnreachable: no daemon answered within ``timeout``.
+        Unauthorized: the daemon doesn't know this client's key.
         Busy: another live client has this name.
-        ValueError: the endpoint is none.
+        ValueError: the endpoint is none, or the keys are not what it needs.
     """
 
     def __init__(
@@ -43,6 +48,8 @@ class Client:
         name: Optional[str] = None,
         heartbeat: float = 10.0,
         timeout: float = 30.0,
+        key_file: Optional[str] = None,
+        server_key: Optional[str] = None,
     ) -> None:
         self._core = _Core(endpoint, name=name, heartbeat=heartbeat, timeout=timeout)
         run(self._core.__aenter__())

@@ -238,6 +238,10 @@ def invalid(message: str) -> InvalidRequest:
     return InvalidRequest("invalid_request", message)
 
 
+def unauthorized(message: str) -> Unauthorized:
+    return Unauthorized("unauthorized", message)
+
+
 def internal(message: str) -> Internal:
     return Internal("internal", message)
 

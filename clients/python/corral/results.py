@@ -17,16 +17,19 @@ class ServerInfo:
     boot: str  #: changes whenever the daemon starts
     pools: Tuple[Any, ...]
     limits: Mapping[str, Any]
+    events: Optional[str] = None  #: where a SUB socket hears events; None: not for this client
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> "ServerInfo":
         pools = header.get("pools")
+        events = header.get("events")
         limits = header.get("limits")
         return cls(
             str(header.get("server", "")),
             str(header.get("boot", "")),
             tuple(pools) if isinstance(pools, list) else (),
             limits if isinstance(limits, dict) else {},
+            events if isinstance(events, str) else None,
         )
 
 

@@ -78,6 +78,7 @@ def mounts(daemon):
 def files(daemon):
     patterns = (
         daemon.socket,
+        f"{daemon.run_dir}/events.sock",
         f"{daemon.run_dir}/links/*",
         f"{daemon.state_dir}/sandboxes/*",
         f"{daemon.data_dir}/anonymous/*",
