@@ -89,7 +89,7 @@ def test_a_keyed_exec_that_ended_while_no_daemon_was_there_is_not_run_again(daem
     assert lines_of(box) == ["ran"]
 
 
-def test_an_exec_without_a_key_and_a_write_are_not_known_to_have_run(daemon, client, pool):
+def test_an_exec_without_a_key_is_not_known_to_have_run(daemon, client, pool):
     box = client.sandbox("t")
     box.exec("X=kept")
     waiting = pool.submit(box.exec, "echo ran >> runs; sleep 600")
@@ -103,6 +103,10 @@ def test_an_exec_without_a_key_and_a_write_are_not_known_to_have_run(daemon, cli
         assert caught.value.code == "daemon_restarted"
         assert caught.value.details["started"] == "unknown"
         assert not caught.value.retryable
+    for x in (box, client.sandbox("u")):  # It still runs; whoever knows that can end it.
+        eventually(x.cancel, what=f"the cancel of what runs in {x.id}")
+        assert x.exec("echo on").stdout == b"on\n"
+    assert lines_of(box) == ["ran"]
 
 
 def test_a_session_is_as_it_was_after_the_daemon_died(daemon, client):

@@ -18,6 +18,7 @@ import zmq
 from . import _wire, errors
 from ._calls import Call
 from ._dealer import Dealer
+from ._keys import Keys
 from ._link import Link
 from ._waiting import Inbox
 from .results import ServerInfo
@@ -28,7 +29,8 @@ _BATCH = 16  # messages taken before anything is sent
 
 
 class Connection:
-    """Connects at once and in the background; arguments as ``Link``.
+    """Connects at once and in the background; arguments as ``Link``, and the keys that the endpoint
+    asks for.
 
     Raises ValueError if the endpoint is none.
     """
@@ -40,9 +42,11 @@ class Connection:
         heartbeat: float,
         timeout: float,
         first_answer: Inbox,
+        keys: Optional[Keys] = None,
     ) -> None:
         self.endpoint = endpoint
         self.first_answer = first_answer
+        self._keys = keys
         self._pid = os.getpid()
         self._lock = threading.RLock()  # Of the link and of the wake pipe's write end.
         now = time.monotonic()
@@ -158,7 +162,7 @@ class Connection:
         os.close(self._wake_write)
 
     def _open(self, now: float) -> None:
-        self._dealer = Dealer(self._context, self.endpoint)
+        self._dealer = Dealer(self._context, self.endpoint, self._keys)
         self._poller = self._dealer.poller(self._wake_read)
         with self._lock:
             self._link.opened(now)
@@ -170,21 +174,23 @@ class Connection:
             os.read(self._wake_read, 64)
             self._signalled = False
         if not events or self._dealer is None:
-            return self._feed([], False)
-        dealer, ended, more = self._dealer, self._dealer.has_ended(), True
+            return self._feed([], None)
+        dealer, end, more = self._dealer, self._dealer.end(), True
         while more and self._dealer is dealer:
             messages = list(itertools.islice(dealer.messages(), _BATCH))
             more = len(messages) == _BATCH
-            self._feed(messages, ended and not more)
+            self._feed(messages, None if more else end)
 
-    def _feed(self, messages: List[_wire.Message], ended: bool) -> None:
+    def _feed(self, messages: List[_wire.Message], end: Optional[str]) -> None:
         """Tells the link what has happened, and does what it wants."""
         now = time.monotonic()
         with self._lock:
             for message in messages:
                 if self._link.open:
                     self._link.received(message, now)
-            if ended and self._link.open:
+            if end == "refused" and self._link.open:
+                self._link.refused(self._unknown_key, now)
+            elif end is not None and self._link.open:
                 self._link.lose("the daemon closed the connection", now)
             self._link.tick(now)
             if self._dealer is not None and not self._link.open:
@@ -196,6 +202,12 @@ class Connection:
         for header, payload in outgoing:
             assert self._dealer is not None  # Only this thread drops it.
             self._dealer.send(header, payload)
+
+    def _unknown_key(self) -> errors.CorralError:
+        return errors.unauthorized(
+            f"the daemon at {self.endpoint} does not know this client's key; "
+            "add it to keys in the daemon's configuration"
+        )
 
     def _drop(self, dealer: Dealer) -> None:
         dealer.close()

@@ -51,7 +51,14 @@ class Client:
         key_file: Optional[str] = None,
         server_key: Optional[str] = None,
     ) -> None:
-        self._core = _Core(endpoint, name=name, heartbeat=heartbeat, timeout=timeout)
+        self._core = _Core(
+            endpoint,
+            name=name,
+            heartbeat=heartbeat,
+            timeout=timeout,
+            key_file=key_file,
+            server_key=server_key,
+        )
         run(self._core.__aenter__())
         self.endpoint = self._core.endpoint
 

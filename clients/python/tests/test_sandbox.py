@@ -235,7 +235,8 @@ def test_every_field_that_the_client_sends_is_one_that_the_table_of_ops_knows(pe
     sent = {x.op for x in peer.requests}
     assert set(known) - sent == {"ping", "input", "data", "ack"}  # The other tests send these.
     for request in peer.requests:
-        target = {"sandbox", "thread", "user", "pool"} if "thread" in known[request.op] else set()
+        targeted = "thread" in known[request.op] or request.op == "result"
+        target = {"sandbox", "thread", "user", "pool"} if targeted else set()
         assert set(request.header) <= known[request.op] | target, request.op
 
 

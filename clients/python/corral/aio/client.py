@@ -13,6 +13,7 @@ from typing import Any, AsyncGenerator, Dict, Iterable, List, Mapping, Optional,
 from .. import _exchange, _wire, errors
 from .._connection import Connection
 from .._endpoint import as_endpoint, default_endpoint, why_unreachable
+from .._keys import keys_for
 from .._map import Request, Schedule, lanes_of, run_commands
 from .._transfer import Incoming, Text
 from .._waiting import Asyncio, Quiet, Waiting
@@ -36,11 +37,16 @@ class AsyncClient:
             leased. The daemon ends the leases of a client after three missed ones.
         timeout: seconds to wait for the daemon where it needs no sandbox to answer: to connect, and
             for ping, get, list, stats, release and cancel.
+        key_file: for a tcp:// endpoint, this client's keys as ``corral keygen`` makes them.
+            Default: ``$CORRAL_KEY_FILE``.
+        server_key: for a tcp:// endpoint, the daemon's public key. Default:
+            ``$CORRAL_SERVER_KEY``.
 
     Raises:
         DaemonUnreachable: no daemon answered within ``timeout``.
+        Unauthorized: the daemon doesn't know this client's key.
         Busy: another live client has this name.
-        ValueError: the endpoint is none.
+        ValueError: the endpoint is none, or the keys are not what it needs.
     """
 
     _waiting: Waiting = Asyncio()
@@ -52,8 +58,11 @@ class AsyncClient:
         name: Optional[str] = None,
         heartbeat: float = 10.0,
         timeout: float = 30.0,
+        key_file: Optional[str] = None,
+        server_key: Optional[str] = None,
     ) -> None:
         self.endpoint = as_endpoint(endpoint or default_endpoint())
+        self._keys = keys_for(self.endpoint, key_file, server_key)
         self._name = name
         self._created_in = os.getpid()
         self._heartbeat = heartbeat
@@ -247,6 +256,7 @@ class AsyncClient:
                     self._heartbeat,
                     self._timeout,
                     self._waiting.inbox(),
+                    self._keys,
                 )
                 weakref.finalize(self, self._current.close)
             return self._current
