@@ -3,8 +3,8 @@
 #pragma once
 
 #include "apps/cli/cli_error.hpp"
-#include "apps/cli/interrupts.hpp"
 #include "apps/cli/client_keys.hpp"
+#include "apps/cli/interrupts.hpp"
 #include "messages/wire/message.hpp"
 
 #include <zmq.hpp>
@@ -38,7 +38,7 @@ public:
     std::chrono::milliseconds ping{2000};  ///< Silence after which it is pinged; thrice, then it
                                            ///< counts as gone.
     client_identity identity{};
-    std::optional<client_keys> keys{};     ///< For a TCP endpoint that asks for them.
+    std::optional<client_keys> keys{}; ///< For a TCP endpoint that asks for them.
   };
 
   /// Connects and says hello. `no_daemon` says what is wrong with the endpoint and what to do.
