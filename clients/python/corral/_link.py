@@ -298,7 +298,8 @@ class Link:
             call.put(_wire.Message(_settling.end_of(message.header), message.payload))
         else:
             has_key = "key" in call.fields
-            self._settle(call, _settling.after_question(message.header, has_key, by_key), now)
+            fate = _settling.after_question(message.header, has_key, by_key, now - call.since)
+            self._settle(call, fate, now)
 
     def _limit(self, call: Call, deadline: float) -> None:
         call.deadline = deadline

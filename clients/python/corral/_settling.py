@@ -53,14 +53,19 @@ def fate_of(op: str, fields: Mapping[str, Any], same_boot: bool) -> Fate:
     return Fate.WAIT if same_boot else Fate.LOST
 
 
-def after_question(reply: Header, has_key: bool, by_key: bool) -> Fate:
+def after_question(reply: Header, has_key: bool, by_key: bool, elapsed: float) -> Fate:
     """What to do with an exec after a `result` that told no end of it.
 
     Args:
         has_key: the exec has one.
         by_key: the question named it, not the request.
+        elapsed: seconds since the exec was first sent.
     """
     ok = reply.get("ok") is True
+    age_ms = reply.get("age_ms")
+    is_younger = isinstance(age_ms, int) and age_ms / 1000 < elapsed
+    if by_key and reply.get("state") == "not_found" and is_younger:
+        return Fate.LOST  # A later sandbox than the exec was sent to: it can't know the key.
     if ok and reply.get("state") == "running":
         return Fate.RESEND if by_key else Fate.WAIT  # With its key it joins what runs.
     if ok and has_key:

@@ -251,6 +251,22 @@ def test_an_exec_that_runs_or_never_came_is_sent_again_with_its_key(daemon, keye
     assert call.inbox[0].header["exit_code"] == 0
 
 
+def test_an_exec_is_not_run_in_a_sandbox_that_is_younger_than_itself(daemon, keyed):
+    """The one that it was sent to may have run it, and died with the daemon."""
+    call, question = keyed
+    daemon.now = call.since + 5
+    assert daemon.says(question["id"], ok=True, state="not_found", age_ms=4999) == []
+    fault = fault_of(call)
+    assert (fault.code, fault.details["started"]) == ("daemon_restarted", "unknown")
+
+
+def test_an_exec_that_never_came_is_run_in_a_sandbox_that_was_there(daemon, keyed):
+    call, question = keyed
+    daemon.now = call.since + 5
+    (again,) = daemon.says(question["id"], ok=True, state="not_found", age_ms=5000)
+    assert again["op"] == "exec"
+
+
 def test_an_exec_whose_sandbox_has_ended_says_whether_it_had_started(daemon, keyed):
     call, question = keyed
     error = {"code": "sandbox_lost", "message": "x", "details": {"started": True}}
