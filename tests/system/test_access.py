@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import zmq
-from harness import Daemon, Raw, eventually, running
+from harness import Daemon, Raw, call, eventually, running
 from harness.daemon import BUILD
 
 import corral
@@ -170,7 +170,7 @@ def test_a_destroyed_sandbox_of_another_is_as_unknown_as_one_that_never_was(guar
         box = bob.acquire("gone", user="bob")
         bob.destroy(box.id, force=True)
         with pytest.raises(errors.SandboxLost):
-            bob._call("exec", {"sandbox": box.id}, [("command", b"true")])
+            call(bob, "exec", {"sandbox": box.id}, [("command", b"true")])
         ann.exec("1", "true", sandbox=box.id)
         ann.exec("2", "true", sandbox="0" * 16)
         theirs, nobodys = ann.reply("1")[0], ann.reply("2")[0]

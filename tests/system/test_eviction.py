@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from harness import running
+from harness import call, running
 
 from corral import errors
 
@@ -30,7 +30,7 @@ def test_the_least_recently_used_warm_one_is_evicted(new_daemon):
         assert threads_of(client) == {"a", "d", "e"}
         assert client.stats()["pools"][0]["events"]["evicted"] == 2
         with pytest.raises(errors.SandboxLost):
-            client._call("exec", {"sandbox": client.sandbox("b").id}, [("command", b"true")])
+            call(client, "exec", {"sandbox": client.sandbox("b").id}, [("command", b"true")])
         assert client.sandbox("a").exec("true").origin != "created"
 
 

@@ -4,7 +4,7 @@ import os
 import threading
 
 import pytest
-from harness import Raw, eventually, never_for, running
+from harness import Raw, call, eventually, never_for, running
 
 from corral import errors
 
@@ -37,7 +37,7 @@ def test_a_release_takes_nothing_from_a_sibling(daemon, client, thread):
         assert (state(client, mine.id), client.get(mine.id)["leases"]) == ("leased", 1)
         assert theirs.exec("echo still").stdout == b"still\n"
         with pytest.raises(errors.InvalidRequest):
-            one._call("release", {"sandbox": mine.id, "lease": theirs.lease.lease})
+            call(one, "release", {"sandbox": mine.id, "lease": theirs.lease.lease})
         assert client.get(mine.id)["leases"] == 1
         theirs.release()
         assert state(client, mine.id) == "parked"
@@ -90,12 +90,14 @@ def test_an_open_request_is_a_heartbeat(daemon, client, thread):
 def test_an_exec_of_a_client_that_went_away_finishes(daemon, client, thread):
     gone = daemon.client(heartbeat=0.2)
     box = gone.acquire(thread)
-    gone._current.start("exec", {"sandbox": box.id}, [("command", b"sleep 1.5; echo done > done")])
+    stream = box.exec_stream("sleep 1.5; echo done > done")
     running(client, box.id)
     gone.close()
     eventually(lambda: state(client, box.id) in ("parked", "borrowed"), what="the lease ended")
     eventually(lambda: not client.get(box.id)["usage"]["running"], what="the exec's end")
     assert client.sandbox(thread).read_file("done") == "done\n"
+    with pytest.raises(errors.ClientClosed):
+        stream.result()
 
 
 def test_without_heartbeats_nothing_is_leased(daemon, client, thread):
@@ -130,7 +132,7 @@ def test_an_anonymous_sandbox_is_destroyed_with_its_files(daemon, client):
     for box in (x, y):
         eventually(lambda: client.get(box.id) is None, what="its end")
         with pytest.raises(errors.SandboxLost):
-            client._call("exec", {"sandbox": box.id}, [("command", b"true")])
+            call(client, "exec", {"sandbox": box.id}, [("command", b"true")])
     assert os.listdir(f"{daemon.data_dir}/anonymous") == []
 
 
@@ -156,7 +158,7 @@ def test_the_same_thread_of_two_users_is_two_sandboxes(client, thread):
 
 def test_a_prefix_names_a_sandbox_if_it_is_the_only_one(client, sandbox):
     assert client.get(sandbox.id[:8])["sandbox"] == sandbox.id
-    assert client._call("exec", {"sandbox": sandbox.id[:9]}, [("command", b"true")]).header["ok"]
+    assert call(client, "exec", {"sandbox": sandbox.id[:9]}, [("command", b"true")]).header["ok"]
     with pytest.raises(errors.InvalidRequest):
         client.get(sandbox.id[:7])
     assert client.get("f" * 16) is None
@@ -195,9 +197,9 @@ def test_a_second_live_client_of_a_name_is_refused(daemon):
 def test_names_that_could_be_paths_are_refused(daemon, client, name):
     for fields in ({"thread": name}, {"thread": "t", "user": name}):
         with pytest.raises(errors.InvalidRequest):
-            client._call("acquire", fields)
+            call(client, "acquire", fields)
         with pytest.raises(errors.InvalidRequest):
-            client._call("exec", fields, [("command", b"true")])
+            call(client, "exec", fields, [("command", b"true")])
     assert all(os.listdir(f"{daemon.data_dir}/users/{x}") == ["threads"] for x in os.listdir(f"{daemon.data_dir}/users"))
 
 
