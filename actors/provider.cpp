@@ -34,7 +34,7 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
       [this](find_atom, const std::string& id) { return find(id); },
       [this](owner_atom, const std::string& id) { return owner_of(id); },
       [this](inspect_atom, const std::string& id) { return inspect(id); },
-      [this](list_atom, const std::string& state, const std::string& user) {
+      [this](list_atom, const std::string&, const std::string& state, const std::string& user) {
         return list(state, user);
       },
       [this](release_atom, const client_key& client, const std::string& id,
@@ -42,7 +42,7 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
       [this](release_atom, const client_key& client) { return release_all(client); },
       [this](destroy_atom, const std::string& id, const client_key& client, bool force,
              bool purge) { return destroy_for(id, client, force, purge); },
-      [this](stats_atom) { return stats(); },
+      [this](stats_atom) { return std::vector{stats()}; },
       [this](reap_atom) { reap(); },
       [this](drain_atom, duration limit) { return drain(limit); },
       [this](up_atom, const std::string& id, int64_t session) { up(id, session); },

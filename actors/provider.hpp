@@ -109,7 +109,7 @@ private:
   void released(const lease_table::lease& x);
   caf::result<fields_ptr> destroy_for(const std::string& id, const client_key& client, bool force,
                                       bool purge);
-  fields_ptr stats();
+  fields stats();
   std::string state_of(const slot& x) const;
 
   // Shutdown and time.

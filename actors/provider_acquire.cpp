@@ -251,7 +251,7 @@ void provider_state::ready(slot& x) {
 grant provider_state::hand_out(slot& x, const acquire_order& order, std::string origin) {
   ++acquired_[origin];
   pool_.touch(x.id, now());
-  grant g{x.id, x.who, x.actor, {}, std::move(origin), x.session};
+  grant g{x.id, x.who, x.actor, {}, std::move(origin), x.session, settings_.pool};
   if (order.lease) {
     g.lease = random_hex(8);
     leases_.add({g.lease, order.client, x.id});

@@ -19,7 +19,7 @@ caf::result<grant> provider_state::find(const std::string& id) {
     return to_caf(corral::lost("false", "it is being destroyed"));
   auto origin = leases_.count(x.id) > 0 ? "active" : "warm";
   if (x.state == phase::ready)
-    return grant{x.id, x.who, x.actor, {}, origin, x.session};
+    return grant{x.id, x.who, x.actor, {}, origin, x.session, settings_.pool};
   auto promise = self_->make_response_promise<grant>();
   x.waiters.push_back({{x.who, {}, false}, promise, now() + settings_.wait_timeout});
   return promise;
@@ -172,7 +172,7 @@ caf::result<fields_ptr> provider_state::destroy_for(const std::string& id, const
   return promise;
 }
 
-fields_ptr provider_state::stats() {
+fields provider_state::stats() {
   fields events, acquired, x;
   for (auto& [name, n] : events_)
     events.set(name, n);
@@ -183,7 +183,7 @@ fields_ptr provider_state::stats() {
   x.set("max_sandboxes", settings_.max_sandboxes).set("leases", leases_.size());
   x.set("waiting", queue_.size()).set("max_per_user", settings_.max_per_user);
   x.set("backend_queue", crew_.queued()).set("events", events).set("acquires", acquired);
-  return share(x);
+  return x;
 }
 
 } // namespace corral

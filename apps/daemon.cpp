@@ -1,20 +1,17 @@
 #include "apps/daemon.hpp"
 
-#include "actors/guest_link.hpp"
+#include "actors/pools.hpp"
 #include "actors/provider.hpp"
 #include "actors/reaper.hpp"
-#include "actors/sandbox.hpp"
 #include "apps/daemon_log.hpp"
 #include "apps/endpoints.hpp"
+#include "apps/open_pool.hpp"
 #include "bridge/bridge.hpp"
 #include "bridge/hosted.hpp"
 #include "bridge/loop_thread.hpp"
 #include "os/files.hpp"
 #include "os/groups.hpp"
-#include "os/installed_program.hpp"
 #include "os/random.hpp"
-#include "providers/claimed_backend.hpp"
-#include "providers/namespace/backend.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -55,101 +52,32 @@ tl::expected<void, std::string> make_directories(const config& x) {
   return {};
 }
 
-namespace_settings settings_of(const config& x, const pool_config& pool) {
-  namespace_settings s;
-  s.pool = pool.name;
-  s.data_dir = x.data_dir;
-  s.state_dir = x.state_dir;
-  s.run_dir = x.run_dir;
-  s.data_group = x.data_group;
-  s.first_uid = x.uid_range.first;
-  s.last_uid = x.uid_range.last;
-  s.host_network = pool.network == network_access::host;
-  s.rootfs = pool.rootfs;
-  s.skills = pool.skills;
-  for (auto& m : pool.mounts)
-    s.mounts.push_back({m.source, m.target, m.read_only});
-  s.environment = pool.environment;
-  auto& l = pool.limits;
-  s.limits = {l.memory, l.pids,     l.cpus,      l.file_size, l.open_files,
-              l.core,   l.tmp_size, l.home_size, l.shm_size,  s.limits.run_size};
-  s.guest = installed_program("corral-guest");
-  s.launch = installed_program("corral-launch");
-  s.probe = installed_program("corral-probe");
-  s.orphan_timeout = std::chrono::duration_cast<std::chrono::seconds>(pool.guest.orphan_timeout);
-  s.report = [](std::string_view text) { spdlog::warn("{}", text); };
-  return s;
-}
-
-fields guest_limits_of(const config& x, const pool_config& pool) {
-  fields limits;
-  limits.set("max_output_chars", pool.bash_output_max_chars);
-  limits.set("transfer_max_bytes", x.transfer_max_bytes);
-  limits.set("result_ttl_ms", pool.guest.result_ttl.count()).set("keys", pool.guest.keys);
-  return limits.set("result_memory", pool.guest.result_memory);
-}
-
-provider_settings provider_settings_of(const config& x, const pool_config& pool) {
-  provider_settings s;
-  s.pool = pool.name;
-  s.replicas = pool.replicas;
-  s.max_sandboxes = pool.max_sandboxes;
-  s.max_per_user = pool.max_per_user;
-  s.overflow = pool.overflow == overflow_policy::reject ? when_full::reject
-               : pool.overflow == overflow_policy::wait ? when_full::wait
-                                                        : when_full::burst;
-  s.wait_timeout = pool.wait_timeout;
-  s.reap_interval = pool.reap_interval;
-  s.idle_timeout = pool.idle_timeout;
-  s.lease_idle_timeout = pool.lease_idle_timeout;
-  s.connect_limit = pool.create_timeout;
-  s.keep_on_drain = x.on_shutdown == shutdown_policy::keep;
-  s.crew.workers = pool.backend_parallel;
-  s.crew.create = pool.create_timeout;
-  return s;
-}
-
-sandbox_factory make_sandboxes(caf::actor_system& sys, loop_thread& edge,
-                               std::shared_ptr<sandbox_backend> backend, const config& x,
-                               const pool_config& pool) {
-  auto limits = guest_limits_of(x, pool);
-  sandbox_settings settings;
-  settings.queue.waiting = pool.sandbox_queue;
-  settings.defaults.exec_timeout_ms = pool.exec_timeout.count();
-  settings.report = [](const std::string& text) { spdlog::error("{}", text); };
-  return [&sys, &edge, backend, limits, settings](const endpoint_ptr& where,
-                                                  const provider_actor& owner) mutable {
-    settings.id = where->id;
-    settings.memory = [backend, id = where->id] { return backend->memory(id); };
-    link_factory make_link = [&sys, &edge, where, limits](sandbox_actor owner) {
-      return caf::actor_cast<link_actor>(spawn_on(
-          sys, edge.unit(), guest_link, static_cast<io_loop*>(&edge.loop()), where, limits, owner));
-    };
-    ready_callback ready = [owner, id = where->id](int64_t session) {
-      caf::anon_send(owner, up_atom::value, id, session);
-    };
-    return spawn_on(sys, edge.unit(), sandbox, settings, make_link, ready);
-  };
-}
-
-/// The log, and what subscribers are told of it.
-lifecycle_observer log_and_publish(event_publisher& events) {
-  return [&events](std::string_view event, const fields& about) {
+/// The log, what subscribers are told of it, and which pool has what.
+lifecycle_observer observe(event_publisher& events, std::shared_ptr<pool_directory> directory,
+                           size_t pool) {
+  return [&events, directory, pool](std::string_view event, const fields& about) {
     static constexpr std::string_view published[] = {"created", "acquired", "released", "evicted",
                                                      "reaped",  "lost",     "destroyed"};
     log_event(event, about);
+    static constexpr std::string_view ends[] = {"evicted",   "reaped", "lost",
+                                                "destroyed", "failed", "left"};
+    auto id = about.text("sandbox").value_or("");
+    if (event == "created" || event == "adopted")
+      directory->there(id, pool);
+    else if (std::find(std::begin(ends), std::end(ends), event) != std::end(ends))
+      directory->gone(id, pool, std::chrono::steady_clock::now());
     if (std::find(std::begin(published), std::end(published), event) != std::end(published))
       events.publish("sandbox." + std::string{event}, about);
   };
 }
 
-bridge_settings bridge_settings_of(const config& x, const pool_config& pool,
-                                   const backend_traits& traits, const std::string& boot) {
+bridge_settings bridge_settings_of(const config& x, const std::vector<open_pool>& pools,
+                                   const std::string& boot) {
   bridge_settings s;
-  s.pool = pool.name;
-  s.provider_kind = traits.kind;
-  s.capabilities.set("isolated", traits.isolated);
-  s.capabilities.set("thread_data_mounted", traits.thread_data_mounted);
+  s.pools.clear();
+  for (auto& x : pools)
+    s.pools.push_back(facts_of(x));
+  auto& pool = *pools.front().config;
   s.limits.set("header", fields::max_bytes).set("payload", max_payload_bytes);
   s.limits.set("transfer", x.transfer_max_bytes).set("queue", pool.sandbox_queue);
   s.limits.set("timeout", max_timeout_ms).set("timeout_ms", pool.exec_timeout.count());
@@ -223,10 +151,30 @@ void drain(caf::actor_system& sys, const bridge_actor& bridge, const provider_ac
   waits.join();
 }
 
-tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_backend> backend,
-                                     std::shared_ptr<claimed_backend> claimed,
-                                     std::vector<endpoint_ptr> found) {
-  auto& pool = x.pools.front();
+/// The pools' providers, and who stands for all of them.
+struct providers {
+  std::vector<named_pool> all;
+  provider_actor front;
+};
+
+providers start_pools(caf::actor_system& sys, loop_thread& edge, const config& x,
+                      std::vector<open_pool>& pools) {
+  providers result;
+  auto directory = std::make_shared<pool_directory>();
+  for (size_t i = 0; i < pools.size(); ++i) {
+    for (auto& found : pools[i].found)
+      directory->there(found->id, i);
+    auto provider = start_pool(sys, edge, x, pools[i], observe(edge.events(), directory, i));
+    result.all.push_back({pools[i].config->name, provider});
+  }
+  // One needs nobody to stand for it.
+  result.front = pools.size() == 1
+                     ? result.all.front().provider
+                     : spawn_on(sys, edge.unit(), corral::pools, result.all, directory);
+  return result;
+}
+
+tl::expected<int, std::string> serve(const config& x, std::vector<open_pool> pools) {
   caf::actor_system_config cfg;
   cfg.set("scheduler.policy", caf::atom("sharing"));
   caf::actor_system sys{cfg};
@@ -240,30 +188,35 @@ tl::expected<int, std::string> serve(const config& x, std::shared_ptr<sandbox_ba
   }
   if (auto opened = open_endpoints(x, *edge); !opened)
     return failed{opened.error()};
-  worker_factory make_worker = [&sys, claimed] {
-    return sys.spawn<caf::detached>(backend_worker, claimed);
-  };
-  auto provider = spawn_on(sys, edge->unit(), corral::provider, provider_settings_of(x, pool),
-                           provider_parts{make_worker, make_sandboxes(sys, *edge, backend, x, pool),
-                                          log_and_publish(edge->events()), std::move(found)});
-  auto settings = bridge_settings_of(x, pool, backend->traits(), boot);
+  auto started = start_pools(sys, *edge, x, pools);
+  auto settings = bridge_settings_of(x, pools, boot);
   settings.publish = [&events = edge->events()](std::string_view topic, const fields& subject,
                                                 const fields& more) {
     events.publish(topic, subject, more);
   };
-  auto bridge = start_bridge(sys, *edge, std::move(settings), provider, log_event);
-  end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider");
+  auto bridge = start_bridge(sys, *edge, std::move(settings), started.front, log_event);
   end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(bridge), "bridge");
-  auto clock = sys.spawn(reaper, provider, duration{pool.reap_interval});
-  spdlog::info("corrald {} serves pool {} ({}) on ipc://{}", CORRAL_VERSION, pool.name,
-               backend->traits().kind, x.socket);
+  std::vector<caf::strong_actor_ptr> vital;
+  std::string names;
+  for (size_t i = 0; i < pools.size(); ++i) {
+    auto& [name, provider] = started.all[i];
+    auto clock = sys.spawn(reaper, provider, duration{pools[i].config->reap_interval});
+    vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(clock));
+    end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider of pool " + name);
+    names += (names.empty() ? "" : ", ") + name + " (" + pools[i].backend->traits().kind + ")";
+  }
+  spdlog::info("corrald {} serves pool{} {} on ipc://{}", CORRAL_VERSION,
+               pools.size() > 1 ? "s" : "", names, x.socket);
   auto signals = ending_signals();
   int signal = 0;
   ::sigwait(&signals, &signal);
-  drain(sys, bridge, provider, x.drain_timeout);
-  end(sys, {caf::actor_cast<caf::strong_actor_ptr>(clock),
-            caf::actor_cast<caf::strong_actor_ptr>(bridge),
-            caf::actor_cast<caf::strong_actor_ptr>(provider)});
+  drain(sys, bridge, started.front, x.drain_timeout);
+  vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(bridge));
+  if (pools.size() > 1)
+    vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(started.front));
+  for (auto& [name, provider] : started.all)
+    vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(provider));
+  end(sys, vital);
   remove_sockets(x);
   spdlog::info("corrald has ended");
   return 0;
@@ -281,27 +234,18 @@ tl::expected<int, std::string> run_daemon(const config& x) {
   auto socket_locks = lock_sockets(x);
   if (!socket_locks)
     return failed{socket_locks.error()};
-  auto opened = namespace_backend::open(settings_of(x, x.pools.front()));
-  if (!opened)
-    return failed{opened.error().message};
-  std::shared_ptr<sandbox_backend> backend = std::move(*opened);
-  // A drain ends what is to be ended; a daemon that can't start ends nothing.
-  backend->leave_running();
   auto claims = host_claims::open(x.data_dir, {"ipc://" + x.socket, x.state_dir});
   if (!claims)
     return failed{claims.error().message};
-  auto claimed = std::make_shared<claimed_backend>(
-      backend, std::make_shared<const host_claims>(std::move(*claims)));
-  std::vector<endpoint_ptr> found;
-  for (auto& e : claimed->take_over([](const std::string& text) { spdlog::warn("{}", text); }))
-    found.push_back(std::make_shared<const endpoint>(std::move(e)));
-  if (!found.empty())
-    spdlog::info("found {} sandboxes of an earlier run", found.size());
-  if (auto proved = backend->probe(); !proved)
-    return failed{proved.error().message};
-  for (auto& line : backend->warnings())
-    spdlog::warn("{}", line);
-  return serve(x, backend, claimed, std::move(found));
+  auto shared = std::make_shared<const host_claims>(std::move(*claims));
+  std::vector<open_pool> pools;
+  for (auto& pool : x.pools) {
+    auto opened = open_pool::open(x, pool, shared);
+    if (!opened)
+      return failed{(x.pools.size() > 1 ? "pool " + pool.name + ": " : "") + opened.error()};
+    pools.push_back(std::move(*opened));
+  }
+  return serve(x, std::move(pools));
 }
 
 } // namespace corral

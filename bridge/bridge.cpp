@@ -5,6 +5,8 @@
 
 #include <caf/send.hpp>
 
+#include <algorithm>
+
 namespace corral {
 
 namespace {
@@ -145,9 +147,12 @@ bool bridge::refused(ticket_id ticket) {
     return true;
   }
   auto pool = r.to.pool.empty() ? r.body.header.text("pool").value_or("") : r.to.pool;
-  if (!pool.empty() && pool != settings_.pool) {
+  if (!pool.empty() && !find_pool(pool)) {
+    std::string known;
+    for (auto& x : settings_.pools)
+      known += (known.empty() ? "" : ", ") + x.name;
     answer(ticket, error{errc::invalid_request,
-                         "there is no pool \"" + pool + "\"; this daemon has: " + settings_.pool,
+                         "there is no pool \"" + pool + "\"; this daemon has: " + known,
                          {}});
     return true;
   }
@@ -175,6 +180,12 @@ void bridge::without_reply(const std::string& client, const corral::request& r) 
 
 // -- requests that the bridge or the provider answers --
 
+const pool_facts* bridge::find_pool(const std::string& name) const {
+  auto i = std::find_if(settings_.pools.begin(), settings_.pools.end(),
+                        [&](auto& x) { return x.name == name; });
+  return i != settings_.pools.end() ? &*i : nullptr;
+}
+
 template <class... Ts>
 void bridge::ask_provider(ticket_id ticket, Ts&&... xs) {
   request(provider_, caf::infinite, std::forward<Ts>(xs)...)
@@ -199,7 +210,10 @@ void bridge::hello(ticket_id ticket) {
     caf::anon_send(provider_, release_atom::value, before.key);
   fields x;
   x.set("server", "corral/" + settings_.version).set("boot", settings_.boot);
-  x.set("pools", std::vector<std::string>{settings_.pool}).set("limits", settings_.limits);
+  std::vector<std::string> names;
+  for (auto& pool : settings_.pools)
+    names.push_back(pool.name);
+  x.set("pools", names).set("limits", settings_.limits);
   if (auto events = events_for(*c.who); !events.empty())
     x.set("events", events);
   answer(ticket, make_reply(x.set("now", unix_ms())));
@@ -212,7 +226,8 @@ void bridge::acquire(ticket_id ticket) {
   acquire_order order{{h.text("user").value_or("default"), h.text("thread").value_or("")},
                       e.client,
                       client && client_registry::may_lease(*client),
-                      {}};
+                      {},
+                      h.text("pool").value_or("")};
   if (auto wait = h.integer("wait_ms"))
     order.wait = std::chrono::milliseconds{*wait};
   request(provider_, caf::infinite, acquire_atom::value, order)
@@ -224,7 +239,8 @@ void bridge::acquire(ticket_id ticket) {
             resolved("s:" + g.id, g);
             fields x;
             x.set("sandbox", g.id).set("origin", g.origin).set("session", g.session);
-            x.set("provider", settings_.provider_kind).set("capabilities", settings_.capabilities);
+            if (auto pool = find_pool(g.pool))
+              x.set("provider", pool->provider).set("capabilities", pool->capabilities);
             if (!g.lease.empty())
               x.set("lease", g.lease);
             answer(ticket, make_reply(x));
@@ -259,8 +275,8 @@ void bridge::get(ticket_id ticket) {
 
 void bridge::list(ticket_id ticket) {
   auto& h = open_.find(ticket)->context.what->body.header;
-  request(provider_, caf::infinite, list_atom::value, h.text("state").value_or(""),
-          h.text("user").value_or(""))
+  request(provider_, caf::infinite, list_atom::value, h.text("pool").value_or(""),
+          h.text("state").value_or(""), h.text("user").value_or(""))
       .then(
           [this, ticket](const std::vector<fields>& rows) {
             auto e = open_.find(ticket);
@@ -282,8 +298,8 @@ void bridge::list(ticket_id ticket) {
 void bridge::stats(ticket_id ticket) {
   request(provider_, caf::infinite, stats_atom::value)
       .then(
-          [this, ticket](const fields_ptr& pool) {
-            answer(ticket, make_reply(counters().set("pools", std::vector<fields>{*pool})));
+          [this, ticket](const std::vector<fields>& pools) {
+            answer(ticket, make_reply(counters().set("pools", pools)));
           },
           [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
 }

@@ -29,11 +29,16 @@ using bridge_actor = answer_sink::extend<
 using event_sink =
     std::function<void(std::string_view topic, const fields& subject, const fields& more)>;
 
-struct bridge_settings {
-  std::string pool = "default";
-  std::string provider_kind; ///< Told to clients, with what it is capable of.
+/// What clients are told of a pool.
+struct pool_facts {
+  std::string name = "default";
+  std::string provider; ///< Its kind, such as "namespace".
   fields capabilities;
-  fields limits; ///< Told in a hello.
+};
+
+struct bridge_settings {
+  std::vector<pool_facts> pools{1}; ///< The first is the default.
+  fields limits;                    ///< Told in a hello.
   std::string version;
   std::string boot; ///< Another one at every start.
   size_t max_requests = 4096;
@@ -59,7 +64,7 @@ class loop_thread;
 error too_many(bool of_this_client);
 
 /// What an event says of the sandbox that it is about: sandbox, pool, user and thread.
-fields_ptr subject_of(const grant& g, const std::string& pool);
+fields_ptr subject_of(const grant& g);
 
 /// The bridge: a typed actor that lives on the ZeroMQ thread, so that no message changes threads
 /// between the socket and the sandbox's mailbox. Its handlers and `receive` run on that thread
@@ -106,6 +111,7 @@ private:
   struct route {
     sandbox_actor sandbox; // Null while it is being resolved.
     std::string id;        // The sandbox's.
+    std::string pool;      // The one that it is in.
     std::vector<ticket_id> waiting;
     fields_ptr subject{}; // Of events about what happens in it.
   };
@@ -139,6 +145,7 @@ private:
   void get(ticket_id ticket);
   void list(ticket_id ticket);
   void stats(ticket_id ticket);
+  const pool_facts* find_pool(const std::string& name) const;
   template <class... Ts>
   void ask_provider(ticket_id ticket, Ts&&... xs);
 

@@ -4,9 +4,9 @@
 
 namespace corral {
 
-fields_ptr subject_of(const grant& g, const std::string& pool) {
+fields_ptr subject_of(const grant& g) {
   fields x;
-  x.set("sandbox", g.id).set("pool", pool).set("user", g.who.user);
+  x.set("sandbox", g.id).set("pool", g.pool).set("user", g.who.user);
   g.who.thread.empty() ? x.set("thread", nullptr) : x.set("thread", g.who.thread);
   return std::make_shared<const fields>(std::move(x));
 }

@@ -31,6 +31,11 @@ void bridge::route_request(ticket_id ticket) {
   auto& c = open_.find(ticket)->context;
   auto key = key_of(target_of(*c.what));
   auto& x = routes_[key];
+  auto& wanted = c.what->to.pool;
+  if (x.sandbox && !wanted.empty() && wanted != x.pool)
+    return answer(ticket, error{errc::identity_collision,
+                                "the thread's sandbox is in the pool \"" + x.pool + "\"",
+                                {}});
   if (x.sandbox) {
     c.origin = "active";
     c.subject = x.subject;
@@ -50,7 +55,7 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
   auto to = target_of(r);
   if (to.sandbox.empty())
     request(provider_, caf::infinite, acquire_atom::value,
-            acquire_order{{to.user, to.thread}, {}, false, {}})
+            acquire_order{{to.user, to.thread}, {}, false, {}, to.pool})
         .then(done, failed);
   else
     request(provider_, caf::infinite, find_atom::value, to.sandbox).then(done, failed);
@@ -58,7 +63,7 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
 
 void bridge::resolved(const std::string& key, const grant& g) {
   remember(key, g);
-  routes_[key].subject = subject_of(g, settings_.pool);
+  routes_[key].subject = subject_of(g);
   auto to = routes_[key];
   for (auto ticket : std::exchange(routes_[key].waiting, {}))
     if (auto e = open_.find(ticket)) {
@@ -73,7 +78,7 @@ void bridge::unresolved(const std::string& key, const error& why) {
   routes_.erase(key);
   for (auto ticket : waiting) {
     auto e = open_.find(ticket);
-    if (e && !answer_of_ended(ticket, route{{}, target_of(*e->context.what).sandbox, {}}))
+    if (e && !answer_of_ended(ticket, route{{}, target_of(*e->context.what).sandbox, {}, {}}))
       answer(ticket, why);
   }
 }
@@ -84,6 +89,7 @@ void bridge::remember(const std::string& key, const grant& g) {
     return;
   r.sandbox = g.sandbox;
   r.id = g.id;
+  r.pool = g.pool;
   if (monitored_.insert(g.sandbox.address()).second)
     monitor(g.sandbox);
 }

@@ -127,7 +127,7 @@ struct config {
   uint64_t client_queue_bytes = 8 * mib;
   uint64_t client_request_bytes = 64 * mib;
   double rate_limit = 0;          ///< Requests a second of one client; 0 is off.
-  std::vector<pool_config> pools; ///< Exactly one after load_config.
+  std::vector<pool_config> pools; ///< The first is the default; at least one after load_config.
 
   friend bool operator==(const config&, const config&) = default;
 };

@@ -38,9 +38,10 @@ public:
 private:
   static constexpr const char* command_line = "command line";
 
-  config_target target() { return {result_.values, result_.values.pools.front()}; }
+  config_target target() { return {result_.values, result_.values.pools[pool_]}; }
 
-  std::string pool_prefix() const { return "pools." + result_.values.pools.front().name + "."; }
+  /// Of the pool that is being read.
+  std::string pool_prefix() const { return "pools." + result_.values.pools[pool_].name + "."; }
 
   std::string scope_prefix(bool in_pool) const { return in_pool ? pool_prefix() : std::string{}; }
 
@@ -110,21 +111,23 @@ private:
     }
   }
 
-  /// The one place that knows that there is one pool.
+  /// The first pool is the default, and the one that is meant where none is named.
   void read_pools(const yaml_node& pools) {
-    if (!expect_mapping(pools, "pools") || pools.keys.empty())
+    if (!expect_mapping(pools, "pools"))
       return;
-    const auto& name = pools.keys.front();
-    if (pools.keys.size() > 1)
-      fail(*sources_.file, pools.items[1].line, "pools",
-           "expected one pool, found a second one: " + quoted_for_message(pools.keys[1]));
-    if (!is_valid_name(name))
-      return fail(*sources_.file, pools.items[0].line, "pools",
-                  "expected a name of 1 to 64 letters, digits, _ and -, found "
-                      + quoted_for_message(name));
-    result_.values.pools.front().name = name;
-    if (expect_mapping(pools.items[0], "pools." + name))
-      read_mapping(pools.items[0], true, "");
+    for (size_t i = 0; i < pools.keys.size(); ++i) {
+      const auto& name = pools.keys[i];
+      if (!is_valid_name(name))
+        return fail(*sources_.file, pools.items[i].line, "pools",
+                    "expected a name of 1 to 64 letters, digits, _ and -, found "
+                        + quoted_for_message(name));
+      pool_ = i;
+      result_.values.pools.resize(std::max(result_.values.pools.size(), i + 1));
+      result_.values.pools[i].name = name;
+      if (expect_mapping(pools.items[i], "pools." + name))
+        read_mapping(pools.items[i], true, "");
+    }
+    pool_ = 0;
   }
 
   void read_environment() {
@@ -145,14 +148,33 @@ private:
     auto rest = name;
     if (name.starts_with("pool."))
       rest = name.substr(5);
-    else if (name.starts_with(pool_prefix()))
-      rest = name.substr(pool_prefix().size());
+    else if (name.starts_with("pools."))
+      rest = select_pool(name);
     else
       in_pool = false;
+    if (rest.empty())
+      return fail(command_line, 0, name, "expected one of the pools " + pool_names());
     if (const auto* x = find(in_pool, rest))
       read_text(*x, text.substr(end + 1), {command_line, 0, name, {}});
     else
       fail(command_line, 0, name, unknown(in_pool, "", rest));
+    pool_ = 0;
+  }
+
+  /// Of pools.NAME.OPTION: selects the pool and returns the option; empty if there is no such pool.
+  std::string select_pool(const std::string& name) {
+    for (pool_ = 0; pool_ < result_.values.pools.size(); ++pool_)
+      if (name.starts_with(pool_prefix()))
+        return name.substr(pool_prefix().size());
+    pool_ = 0;
+    return "";
+  }
+
+  std::string pool_names() const {
+    std::string result;
+    for (auto& x : result_.values.pools)
+      result += (result.empty() ? "" : ", ") + x.name;
+    return result;
   }
 
   void read_text(const option& x, const std::string& text, setting_origin origin) {
@@ -189,6 +211,7 @@ private:
   const config_sources& sources_;
   loaded_config result_;
   config_errors errors_;
+  size_t pool_ = 0; // That is being read.
 };
 
 } // namespace

@@ -18,8 +18,9 @@ Every option of `corrald`. What counts is the first that is given of:
 3. the file: `--config FILE`, in which pools' options stand below `pools: NAME:`;
 4. the default.
 
-On the command line and in the environment `pool` stands for the one pool, whatever its name; lists
-and mappings are written there as YAML. A value of `$NAME` is taken from the environment, `$$` is a
+On the command line and in the environment `pool` stands for the first pool, which is the default,
+whatever its name; on the command line `pools.NAME` names any. Lists and mappings are written there
+as YAML. A value of `$NAME` is taken from the environment, `$$` is a
 dollar sign. Sizes: 4096 (bytes), 100MB, 512MiB; durations: 30 (seconds), 250ms, 30s, 10m, 4h, 7d.
 
 `corrald --check-config` names each error with file, line and key; `corrald --print-config` shows

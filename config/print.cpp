@@ -30,18 +30,17 @@ std::string documentation(const option& x, const std::string& indent) {
   return comment(x.doc, indent) + comment("Expected: " + x.expected, indent);
 }
 
-/// Lays out every option: `line` gives what follows the indentation, "replicas: 64".
+/// Lays out the options of a scope: `line` gives what follows the indentation, "replicas: 64".
 template <class Line>
-std::string lay_out(const std::string& pool, Line line) {
+std::string lay_out(bool in_pool, Line line) {
   std::string result;
   std::string open_group;
-  bool pools_open = false;
   for (const auto& x : option_table()) {
-    if (x.in_pool && !std::exchange(pools_open, true))
-      result += "\npools:\n  " + pool + ":";
+    if (x.in_pool != in_pool)
+      continue;
     auto dot = x.name.find('.');
     auto group = dot == std::string::npos ? std::string{} : x.name.substr(0, dot);
-    std::string indent(x.in_pool ? 4 : 0, ' ');
+    std::string indent(in_pool ? 4 : 0, ' ');
     if (group != open_group)
       result += "\n" + indent + group + ":";
     open_group = group;
@@ -49,6 +48,15 @@ std::string lay_out(const std::string& pool, Line line) {
       indent += "  ";
     result += "\n" + documentation(x, indent) + indent + line(x) + "\n";
   }
+  return result;
+}
+
+/// The whole file, with `line` of an option in a pool.
+template <class Line>
+std::string lay_out(std::vector<pool_config>& pools, Line line) {
+  auto result = lay_out(false, [&](auto& x) { return line(x, pools.front()); }) + "\npools:";
+  for (auto& pool : pools)
+    result += "\n  " + pool.name + ":" + lay_out(true, [&](auto& x) { return line(x, pool); });
   return result;
 }
 
@@ -68,8 +76,7 @@ tl::expected<std::string, config_errors> print_config(const config_sources& sour
   auto loaded = load_with_origins(sources);
   if (!loaded)
     return tl::unexpected{std::move(loaded.error())};
-  auto& pool = loaded->values.pools.front();
-  auto line = [&](const option& x) {
+  auto line = [&](const option& x, pool_config& pool) {
     auto key = x.in_pool ? "pools." + pool.name + "." + x.name : x.name;
     auto origin = loaded->origins.find(key);
     bool is_default = origin == loaded->origins.end();
@@ -80,13 +87,13 @@ tl::expected<std::string, config_errors> print_config(const config_sources& sour
            + (is_default ? "default" : shown_origin(origin->second));
   };
   return "# The configuration in effect, and where each value came from.\n"
-         + lay_out(pool.name, line);
+         + lay_out(loaded->values.pools, line);
 }
 
 std::string default_config_file() {
   config daemon;
-  pool_config pool;
-  auto line = [&](const option& x) {
+  std::vector<pool_config> pools(1);
+  auto line = [&](const option& x, pool_config& pool) {
     if (!x.computed.empty())
       return "#" + leaf(x) + ": " + x.computed;
     return leaf(x) + ": " + to_yaml(x.get({daemon, pool}));
@@ -103,7 +110,7 @@ std::string default_config_file() {
          "# file, the default.\n"
          "#\n"
          "# Made from config/options.cpp by `ninja config_yaml`.\n"
-         + lay_out(pool.name, line);
+         + lay_out(pools, line);
 }
 
 } // namespace corral

@@ -17,6 +17,7 @@ struct acquire_order {
   client_key client;
   bool lease = false; ///< Else the sandbox is borrowed: parked whenever nothing uses it.
   std::optional<duration> wait{}; ///< For room in the pool; nothing: as long as that lets it.
+  std::string pool{};             ///< By name; empty: the one that has it, else the default.
 };
 
 /// A sandbox that answers.
@@ -27,6 +28,7 @@ struct grant {
   std::string lease;  ///< Empty if borrowed.
   std::string origin; ///< active, warm, discovered or created.
   int64_t session = 0;
+  std::string pool; ///< Its name.
 };
 
 using endpoint_ptr = std::shared_ptr<const endpoint>;
@@ -44,15 +46,16 @@ using provider_actor = caf::typed_actor<
     caf::replies_to<owner_atom, std::string>::with<owner>,
     // State, leases and usage of a sandbox; `found: false` for an unknown one.
     caf::replies_to<inspect_atom, std::string>::with<fields_ptr>,
-    // A row for each sandbox; an empty state or user matches all.
-    caf::replies_to<list_atom, std::string, std::string>::with<std::vector<fields>>,
+    // A row for each sandbox; an empty pool, state or user matches all.
+    caf::replies_to<list_atom, std::string, std::string, std::string>::with<std::vector<fields>>,
     // Drops a lease of the client's on a sandbox; without a lease id its only one.
     caf::replies_to<release_atom, client_key, std::string, std::string>::with<fields_ptr>,
     // Drops all leases of the client's.
     caf::replies_to<release_atom, client_key>::with<fields_ptr>,
     // Ends a sandbox: id, client, force, purge. `busy` where others use it and not force.
     caf::replies_to<destroy_atom, std::string, client_key, bool, bool>::with<fields_ptr>,
-    caf::replies_to<stats_atom>::with<fields_ptr>,
+    // Its figures, in the only element.
+    caf::replies_to<stats_atom>::with<std::vector<fields>>,
     // Retires what has been idle for too long.
     caf::reacts_to<reap_atom>,
     // Takes no more orders, lets running work end within the time, then destroys every sandbox.

@@ -287,7 +287,7 @@ TEST_CASE_FIXTURE(fixture, "rows are listed by state and by user") {
   acquire_for({"eve", "t3"});
   auto rows_of = [&](std::string state, std::string user) {
     std::vector<std::string> threads;
-    auto rows = ask<std::vector<fields>>(pool, list_atom::value, state, user);
+    auto rows = ask<std::vector<fields>>(pool, list_atom::value, std::string{}, state, user);
     for (auto& x : rows->value())
       threads.push_back(x.text("thread").value());
     std::sort(threads.begin(), threads.end());

@@ -298,8 +298,8 @@ private:
   }
 
   void compare_tables() {
-    auto rows =
-        ask_later<std::vector<fields>>(pool_, list_atom::value, std::string{}, std::string{});
+    auto rows = ask_later<std::vector<fields>>(pool_, list_atom::value, std::string{},
+                                               std::string{}, std::string{});
     settle(rng_);
     std::set<std::string> listed;
     int64_t leases = 0;
@@ -318,9 +318,9 @@ private:
   }
 
   int64_t stats(std::string_view name) {
-    auto x = ask_later<fields_ptr>(pool_, stats_atom::value);
+    auto x = ask_later<std::vector<fields>>(pool_, stats_atom::value);
     settle(rng_);
-    return x->value()->integer(name).value_or(-1);
+    return x->value().at(0).integer(name).value_or(-1);
   }
 
   static bool down(const sandbox_actor& x) {

@@ -87,15 +87,17 @@ TEST_CASE("an unknown override is an error with the nearest known one") {
         == "command line: pool.limits.memry: unknown option, the nearest known one is "
            "pools.default.limits.memory");
   CHECK(errors_of({.overrides = {"pools.other.replicas=1"}})
-            .starts_with("command line: pools.other.replicas: unknown option"));
+        == "command line: pools.other.replicas: expected one of the pools default");
   CHECK(errors_of({.overrides = {"queue"}})
         == "command line: queue: expected NAME=VALUE, found no =");
   CHECK(errors_of({.overrides = {""}}) == "command line: expected NAME=VALUE, found no =");
 }
 
-TEST_CASE("a second pool is refused by name") {
-  CHECK(errors_of({.yaml = "pools:\n  default:\n    replicas: 3\n  gpu:\n    replicas: 1\n"})
-        == "corral.yaml:4: pools: expected one pool, found a second one: \"gpu\"");
+TEST_CASE("an error in the second of several pools is named there") {
+  CHECK(errors_of({.yaml = "pools:\n  default:\n    replicas: 3\n  gpu:\n    replicas: x\n"})
+            .starts_with("corral.yaml:5: pools.gpu.replicas: expected a whole number"));
+  CHECK(errors_of({.yaml = "pools: {a: {}, b: {}}", .overrides = {"pools.c.replicas=1"}})
+        == "command line: pools.c.replicas: expected one of the pools a, b");
 }
 
 TEST_CASE("a pool's name has up to 64 letters, digits, underscores and dashes") {

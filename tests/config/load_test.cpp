@@ -107,3 +107,18 @@ TEST_CASE("an override may hold an equals sign, and only the first one ends the 
   machine m{.overrides = {"pool.rootfs=/a=b"}, .links = {{"/a=b", "/a=b"}}};
   CHECK(loaded_pool(m).rootfs == "/a=b");
 }
+
+TEST_CASE("each pool has its own options, and the first is meant where none is named") {
+  machine m{.yaml = "pools:\n  cpu:\n    replicas: 3\n  gpu:\n    network: host\n",
+            .overrides = {"pool.max_sandboxes=7", "pools.gpu.replicas=5"}};
+  auto x = loaded(m);
+  REQUIRE(x.pools.size() == 2);
+  CHECK(x.pools[0].name == "cpu");
+  CHECK(x.pools[0].replicas == 3);
+  CHECK(x.pools[0].max_sandboxes == 7);
+  CHECK(x.pools[0].network == network_access::none);
+  CHECK(x.pools[1].name == "gpu");
+  CHECK(x.pools[1].replicas == 5);
+  CHECK(x.pools[1].max_sandboxes == 20);
+  CHECK(x.pools[1].network == network_access::host);
+}

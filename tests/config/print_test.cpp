@@ -84,3 +84,11 @@ TEST_CASE("a value of $NAME is printed as $NAME and never as what it stands for"
 TEST_CASE("a configuration with errors is not printed") {
   CHECK(!print_config(machine{.yaml = "queue: a\n"}.sources()));
 }
+
+TEST_CASE("each pool is printed with its own values") {
+  auto text = printed({.yaml = "pools:\n  cpu:\n    replicas: 3\n  gpu:\n    replicas: 5\n"});
+  auto cpu = text.find("\n  cpu:"), gpu = text.find("\n  gpu:");
+  CHECK(cpu < gpu);
+  CHECK(text.find("    replicas: 3 # file corral.yaml:3", cpu) < gpu);
+  CHECK(text.find("    replicas: 5 # file corral.yaml:5", gpu) != text.npos);
+}

@@ -105,8 +105,8 @@ public:
     config_.set("scheduler.policy", caf::atom("sharing"));
     settings.boot = "b00t";
     settings.version = "9";
-    settings.provider_kind = "fake";
-    settings.capabilities.set("isolated", true);
+    settings.pools.front().provider = "fake";
+    settings.pools.front().capabilities.set("isolated", true);
     settings.limits.set("queue", 64);
     settings.replies = {256 * 1024, 4 * 256 * 1024, std::chrono::milliseconds{500}};
     settings.max_requests = 20;
@@ -259,7 +259,7 @@ private:
           orders.push({"inspect", id, {}, false});
           return share(fields{}.set("found", true).set("state", "parked"));
         },
-        [this](list_atom, const std::string& state, const std::string& user) {
+        [this](list_atom, const std::string&, const std::string& state, const std::string& user) {
           orders.push({"list", state + "/" + user, {}, false});
           return rows;
         },
@@ -275,7 +275,7 @@ private:
           orders.push({"destroy", id, c, force});
           return share(fields{}.set("destroyed", true));
         },
-        [=](stats_atom) { return share(fields{}.set("pool", "default")); },
+        [](stats_atom) { return std::vector{fields{}.set("pool", "default")}; },
         [](reap_atom) {},
         [](drain_atom, duration) -> caf::result<caf::ok_atom> { return caf::ok_atom::value; },
         [](up_atom, const std::string&, int64_t) {},
@@ -303,7 +303,8 @@ private:
       lock.lock();
     }
     threads_[sandbox_id_of(who)] = who.thread;
-    corral::grant g{sandbox_id_of(who), who, current_[who.thread], lease ? "L" : "", "created", 4};
+    corral::grant g{sandbox_id_of(who), who, current_[who.thread], lease ? "L" : "", "created", 4,
+                    "default"};
     if (!hold_)
       return g;
     auto promise = self->make_response_promise<corral::grant>();

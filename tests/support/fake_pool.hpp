@@ -264,9 +264,10 @@ struct fake_pool : virtual_system {
   std::string state_name(const std::string& thread) {
     return state(thread).text("state").value_or("none");
   }
-  fields stats() { return *ask<fields_ptr>(pool, stats_atom::value)->value(); }
+  fields stats() { return ask<std::vector<fields>>(pool, stats_atom::value)->value().at(0); }
   size_t rows() {
-    return ask<std::vector<fields>>(pool, list_atom::value, std::string{}, std::string{})
+    return ask<std::vector<fields>>(pool, list_atom::value, std::string{}, std::string{},
+                                    std::string{})
         ->value()
         .size();
   }

@@ -67,8 +67,8 @@ def new_daemon():
     """Makes corralds for one test: new_daemon({"pool.replicas": 2})."""
     made = []
 
-    def make(options=None, start=True, data_dir=None):
-        made.append(Daemon(options, data_dir))
+    def make(options=None, start=True, **more):
+        made.append(Daemon(options, **more))
         return made[-1].start() if start else made[-1]
 
     try:

@@ -25,11 +25,12 @@ class Daemon:
     Args:
         options: what `--set` is given, such as {"pool.replicas": 3}.
         data_dir: another's, to share it.
+        config: the text of its configuration file.
     """
 
     live = []  # Those whose directories exist, for the log of a test that fails.
 
-    def __init__(self, options=None, data_dir=None):
+    def __init__(self, options=None, data_dir=None, config=None):
         self.base = tempfile.mkdtemp(prefix="corral-", dir="/tmp")
         os.chmod(self.base, 0o711)  # Owners' uids pass through it.
         self.data_dir = data_dir or f"{self.base}/data"
@@ -39,6 +40,10 @@ class Daemon:
         self.endpoint = f"ipc://{self.socket}"
         self.log_path = f"{self.base}/log"
         self.options = options or {}
+        self.config_path = f"{self.base}/corral.yaml" if config else None
+        if config:
+            with open(self.config_path, "w", encoding="utf-8") as file:
+                file.write(config)
         self.process = None
         self.seen = set()  # Processes of its sandboxes, by pid and start time.
         Daemon.live.append(self)
@@ -52,7 +57,8 @@ class Daemon:
             **more,
         }
         settings = (["--set", f"{name}={value}"] for name, value in given.items())
-        return [f"{BUILD}/apps/corrald", *(x for pair in settings for x in pair)]
+        file = ["--config", self.config_path] if self.config_path else []
+        return [f"{BUILD}/apps/corrald", *file, *(x for pair in settings for x in pair)]
 
     def start(self):
         env = {
@@ -66,7 +72,7 @@ class Daemon:
                 self.arguments(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env
             )
         deadline = time.monotonic() + 60
-        while "serves pool" not in self.log()[offset:]:
+        while " serves pool" not in self.log()[offset:]:
             ended = self.process.poll()
             assert ended is None, f"corrald ended with {ended}:\n{self.log()[offset:]}"
             assert time.monotonic() < deadline, f"corrald does not serve:\n{self.log()[offset:]}"
