@@ -84,7 +84,10 @@ bridge_settings bridge_settings_of(const config& x, const std::vector<open_pool>
   s.limits.set("heartbeat_ms", max_heartbeat_ms);
   s.version = CORRAL_VERSION;
   s.boot = boot;
-  s.events = "ipc://" + x.events_socket;
+  // Beside the socket its name will do, and tells nothing of this machine.
+  fs::path events{x.events_socket};
+  auto beside = events.parent_path() == fs::path{x.socket}.parent_path();
+  s.events = beside ? events.filename().native() : "ipc://" + x.events_socket;
   s.tcp_events = x.events_listen.empty() ? "" : x.events_listen.front();
   s.who = principals_of(x);
   s.max_requests = x.queue;

@@ -49,7 +49,9 @@ struct bridge_settings {
   retained_results::limits keyed; ///< Results of execs with a key, for when their sandbox is gone.
   /// Replies to execs of clients with a name, for when their connection breaks.
   retained_results::limits recent{std::chrono::minutes{2}, 4096, 8 * 1024 * 1024, 64 * 1024};
-  std::string events;     ///< Where the socket's users subscribe to events. Empty: nowhere.
+  /// Where the socket's users subscribe to events: an endpoint, or a name in its directory. Empty:
+  /// nowhere.
+  std::string events;
   std::string tcp_events; ///< Where the holders of keys for all users do.
   principals who;
   event_sink publish = [](std::string_view, const fields&, const fields&) {};

@@ -42,6 +42,8 @@ std::string to_endpoint(const std::string& text) {
 }
 
 std::string on_host_of(const std::string& endpoint, const std::string& other) {
+  if (other.find("://") == other.npos) // A socket in the same directory.
+    return endpoint.substr(0, endpoint.rfind('/') + 1) + other;
   constexpr std::string_view tcp = "tcp://";
   if (!endpoint.starts_with(tcp) || !other.starts_with(tcp))
     return other;

@@ -15,6 +15,7 @@ TEST_CASE("an endpoint for every address of a machine is looked for on the daemo
     CHECK(on_host_of("tcp://[fe80::1]:7700", any) == "tcp://[fe80::1]:7701");
   CHECK(on_host_of("tcp://a:7700", "tcp://b:7701") == "tcp://b:7701");
   CHECK(on_host_of("ipc:///s", "ipc:///e") == "ipc:///e");
+  CHECK(on_host_of("ipc:///run/s", "events.sock") == "ipc:///run/events.sock");
 }
 
 namespace {

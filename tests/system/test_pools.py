@@ -24,7 +24,7 @@ def daemon(new_daemon):
 
 def test_each_pool_serves_its_own_threads_by_its_own_limits(daemon):
     with daemon.client() as client:
-        assert client.server.pools == ["plain", "small"]
+        assert client.server.pools == ("plain", "small")
         a, b = client.acquire("a"), client.acquire("b", pool="small")
         assert (client.get(a.id)["pool"], client.get(b.id)["pool"]) == ("plain", "small")
         size = "df -k --output=size /tmp | tail -n 1"

@@ -214,7 +214,7 @@ class Link:
     def _take_hello(self, header: _wire.Header, now: float) -> None:
         if header.get("ok") is not True:
             return self.refused(lambda: errors.from_wire(header.get("error")), now)
-        before, self.info = self.info, ServerInfo.from_header(header)
+        before, self.info = self.info, ServerInfo.from_header(header, self.endpoint)
         self._ready = True
         self._pause = FIRST_PAUSE
         if before is None:

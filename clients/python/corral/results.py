@@ -20,9 +20,11 @@ class ServerInfo:
     events: Optional[str] = None  #: where a SUB socket hears events; None: not for this client
 
     @classmethod
-    def from_header(cls, header: Mapping[str, Any]) -> "ServerInfo":
+    def from_header(cls, header: Mapping[str, Any], endpoint: str = "") -> "ServerInfo":
         pools = header.get("pools")
         events = header.get("events")
+        if isinstance(events, str) and "://" not in events:  # A socket in the same directory.
+            events = endpoint[: endpoint.rfind("/") + 1] + events
         limits = header.get("limits")
         return cls(
             str(header.get("server", "")),
