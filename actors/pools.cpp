@@ -126,6 +126,7 @@ provider_actor::behavior_type pools(provider_actor::pointer self, std::vector<na
         return ask_all<std::vector<fields>, std::vector<fields>>(self, all, append,
                                                                  stats_atom::value);
       },
+      [](configure_atom, const pool_limits&) {}, // Each pool has its own.
       [=](reap_atom) { directory->forget_ended(self->clock().now()); },
       [=](drain_atom, duration limit) {
         return ask_all<caf::ok_atom, caf::ok_atom>(

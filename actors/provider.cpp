@@ -43,6 +43,7 @@ provider_actor::behavior_type provider_state::make_behavior(provider_settings se
       [this](destroy_atom, const std::string& id, const client_key& client, bool force,
              bool purge) { return destroy_for(id, client, force, purge); },
       [this](stats_atom) { return std::vector{stats()}; },
+      [this](configure_atom, const pool_limits& x) { configure(x); },
       [this](reap_atom) { reap(); },
       [this](drain_atom, duration limit) { return drain(limit); },
       [this](up_atom, const std::string& id, int64_t session) { up(id, session); },

@@ -15,26 +15,11 @@
 
 namespace corral {
 
-/// What to do when a pool is at `replicas` and nothing is warm.
-enum class when_full : uint8_t {
-  burst, ///< Create all the same and say so, up to `max_sandboxes`.
-  wait,  ///< Until there is room, one turn a client.
-  reject,
-};
-
-struct provider_settings {
+struct provider_settings : pool_limits {
   std::string pool = "default";
-  size_t replicas = 64;
-  size_t max_sandboxes = 256;
-  size_t max_per_user = 64; ///< Of a named user: `default` is whoever says no name.
-  when_full overflow = when_full::burst;
-  duration wait_timeout = std::chrono::seconds{60}; ///< Of an order that doesn't say.
   duration reap_interval{0}; ///< A reap late by more than two of these moves the clocks. 0: off.
-  duration idle_timeout = std::chrono::seconds{600};   ///< 0: never.
-  duration lease_idle_timeout = std::chrono::hours{4}; ///< 0: never.
-  duration connect_limit = std::chrono::seconds{60};   ///< From the start to the guest's hello.
-  bool keep_on_drain = false;                       ///< A drain leaves sandboxes to a later daemon.
-  duration destroy_retry = std::chrono::seconds{5}; ///< Between attempts that failed.
+  duration connect_limit = std::chrono::seconds{60}; ///< From the start to the guest's hello.
+  duration destroy_retry = std::chrono::seconds{5};  ///< Between attempts that failed.
   worker_crew::limits crew;
 };
 
@@ -97,6 +82,8 @@ private:
   void lost(const caf::down_msg& x);
   void reap();
   void end_if_unused(slot& x, reason why);
+  void configure(const pool_limits& x);
+  void shrink();
 
   // Requests about sandboxes.
   caf::result<grant> find(const std::string& id);

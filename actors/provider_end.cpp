@@ -134,6 +134,30 @@ void provider_state::end_if_unused(slot& x, reason why) {
   });
 }
 
+void provider_state::configure(const pool_limits& x) {
+  static_cast<pool_limits&>(settings_) = x;
+  shrink();
+  serve_queue();
+}
+
+/// Evicts what is warm beyond the replicas, the least recently used first.
+void provider_state::shrink() {
+  std::vector<std::string> skip;
+  for (auto& [id, x] : table_)
+    if (x.state != phase::ready)
+      skip.push_back(id);
+  auto victim = pool_.least_recently_used(skip);
+  if (table_.occupied() <= settings_.replicas || !victim)
+    return;
+  retire(*table_.find(*victim), *pool_.used_at(*victim), [this, victim](const retirement& answer) {
+    auto x = table_.find(*victim);
+    if (!x || !answer.retired)
+      return; // It is in use; its turn comes when room is needed.
+    destroy(*x, "evicted");
+    shrink();
+  });
+}
+
 /// True if this daemon ends and the sandbox does not.
 bool provider_state::stays(const slot& x) const {
   return drain_until_ && settings_.keep_on_drain && x.was_ready && !x.anonymous;

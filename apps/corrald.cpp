@@ -20,7 +20,8 @@ constexpr auto examples = R"(Examples:
   corrald --check-config --config new.yaml    check a file without serving
 
 Precedence: --set, then CORRAL_* variables (CORRAL_DATA_DIR, CORRAL_POOL_REPLICAS), then the file,
-then the defaults. SIGTERM and SIGINT drain; a second one ends at once.
+then the defaults. SIGTERM and SIGINT drain; a second one ends at once. SIGHUP reads the
+configuration anew, as corral reload does.
 
 Exit status: 0 ended as asked, 1 could not start, 2 wrong usage or configuration, 70 a fault of corrald's.)";
 
@@ -30,6 +31,7 @@ void block_signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 }
@@ -69,7 +71,7 @@ int main(int argc, char** argv) {
   }
   block_signals();
   corral::start_log(config->log_level, config->log_format);
-  auto status = corral::run_daemon(*config);
+  auto status = corral::run_daemon(*config, [&] { return corral::load_config(sources); });
   if (!status) {
     std::cerr << "corrald: " << status.error() << '\n';
     return 1;

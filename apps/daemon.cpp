@@ -6,6 +6,7 @@
 #include "apps/daemon_log.hpp"
 #include "apps/endpoints.hpp"
 #include "apps/open_pool.hpp"
+#include "apps/reloader.hpp"
 #include "bridge/bridge.hpp"
 #include "bridge/hosted.hpp"
 #include "bridge/loop_thread.hpp"
@@ -177,7 +178,22 @@ providers start_pools(caf::actor_system& sys, loop_thread& edge, const config& x
   return result;
 }
 
-tl::expected<int, std::string> serve(const config& x, std::vector<open_pool> pools) {
+/// Waits for the signal that ends the daemon; SIGHUP reloads.
+void await_end(caf::actor_system& sys, const reload_actor& reload) {
+  auto signals = ending_signals();
+  sigaddset(&signals, SIGHUP);
+  for (int signal = 0;;) {
+    ::sigwait(&signals, &signal);
+    if (signal != SIGHUP)
+      return;
+    caf::scoped_actor self{sys};
+    self->request(reload, caf::infinite, reload_atom::value)
+        .receive([](const fields_ptr&) {}, [](caf::error&) {}); // The log has it.
+  }
+}
+
+tl::expected<int, std::string> serve(const config& x, const config_reader& read,
+                                     std::vector<open_pool> pools) {
   caf::actor_system_config cfg;
   cfg.set("scheduler.policy", caf::atom("sharing"));
   caf::actor_system sys{cfg};
@@ -192,7 +208,10 @@ tl::expected<int, std::string> serve(const config& x, std::vector<open_pool> poo
   if (auto opened = open_endpoints(x, *edge); !opened)
     return failed{opened.error()};
   auto started = start_pools(sys, *edge, x, pools);
+  auto live = std::make_shared<live_config>(x, read);
+  auto reload = sys.spawn<caf::detached>(reloader, live, started.all);
   auto settings = bridge_settings_of(x, pools, boot);
+  settings.reload = reload;
   settings.publish = [&events = edge->events()](std::string_view topic, const fields& subject,
                                                 const fields& more) {
     events.publish(topic, subject, more);
@@ -210,11 +229,10 @@ tl::expected<int, std::string> serve(const config& x, std::vector<open_pool> poo
   }
   spdlog::info("corrald {} serves pool{} {} on ipc://{}", CORRAL_VERSION,
                pools.size() > 1 ? "s" : "", names, x.socket);
-  auto signals = ending_signals();
-  int signal = 0;
-  ::sigwait(&signals, &signal);
-  drain(sys, bridge, started.front, x.drain_timeout);
+  await_end(sys, reload);
+  drain(sys, bridge, started.front, live->current().drain_timeout);
   vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(bridge));
+  vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(reload));
   if (pools.size() > 1)
     vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(started.front));
   for (auto& [name, provider] : started.all)
@@ -227,7 +245,7 @@ tl::expected<int, std::string> serve(const config& x, std::vector<open_pool> poo
 
 } // namespace
 
-tl::expected<int, std::string> run_daemon(const config& x) {
+tl::expected<int, std::string> run_daemon(const config& x, const config_reader& read) {
   ::umask(077); // The socket exists before its mode can be set.
   if (auto made = make_directories(x); !made)
     return failed{made.error()};
@@ -248,7 +266,7 @@ tl::expected<int, std::string> run_daemon(const config& x) {
       return failed{(x.pools.size() > 1 ? "pool " + pool.name + ": " : "") + opened.error()};
     pools.push_back(std::move(*opened));
   }
-  return serve(x, std::move(pools));
+  return serve(x, read, std::move(pools));
 }
 
 } // namespace corral

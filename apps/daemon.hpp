@@ -1,5 +1,6 @@
 #pragma once
 
+#include "apps/reloader.hpp"
 #include "config/config.hpp"
 
 #include <tl/expected.hpp>
@@ -9,9 +10,9 @@
 namespace corral {
 
 /// Serves until SIGTERM or SIGINT, then drains: queued requests are refused, running ones get
-/// `drain_timeout` (none after a second signal), every sandbox is destroyed. Returns the process's
-/// exit status, or why it could not start and what to change. Signals must be blocked in the
-/// caller.
-tl::expected<int, std::string> run_daemon(const config& x);
+/// `drain_timeout` (none after a second signal), every sandbox is destroyed, or left as it is with
+/// `on_shutdown: keep`. SIGHUP reads the configuration anew. Returns the process's exit status, or
+/// why it could not start and what to change. Signals must be blocked in the caller.
+tl::expected<int, std::string> run_daemon(const config& x, const config_reader& read);
 
 } // namespace corral

@@ -87,6 +87,10 @@ void start_log(log_level level, log_format format) {
   spdlog::set_default_logger(logger);
 }
 
+void set_log_level(log_level level) {
+  spdlog::default_logger()->set_level(level_of(level));
+}
+
 void log_event(std::string_view event, const fields& about) {
   auto level = level_of(event);
   if (!spdlog::should_log(level))

@@ -2,6 +2,7 @@
 
 #include "actors/guest_link.hpp"
 #include "actors/sandbox.hpp"
+#include "apps/reloader.hpp"
 #include "bridge/hosted.hpp"
 #include "bridge/loop_thread.hpp"
 #include "os/installed_program.hpp"
@@ -50,18 +51,9 @@ fields guest_limits_of(const config& x, const pool_config& pool) {
 provider_settings provider_settings_of(const config& x, const pool_config& pool) {
   provider_settings s;
   s.pool = pool.name;
-  s.replicas = pool.replicas;
-  s.max_sandboxes = pool.max_sandboxes;
-  s.max_per_user = pool.max_per_user;
-  s.overflow = pool.overflow == overflow_policy::reject ? when_full::reject
-               : pool.overflow == overflow_policy::wait ? when_full::wait
-                                                        : when_full::burst;
-  s.wait_timeout = pool.wait_timeout;
+  static_cast<pool_limits&>(s) = limits_of(x, pool);
   s.reap_interval = pool.reap_interval;
-  s.idle_timeout = pool.idle_timeout;
-  s.lease_idle_timeout = pool.lease_idle_timeout;
   s.connect_limit = pool.create_timeout;
-  s.keep_on_drain = x.on_shutdown == shutdown_policy::keep;
   s.crew.workers = pool.backend_parallel;
   s.crew.create = pool.create_timeout;
   return s;

@@ -126,6 +126,8 @@ void bridge::dispatch(ticket_id ticket) {
     return list(ticket);
   case op::stats:
     return stats(ticket);
+  case op::reload:
+    return reload(ticket);
   case op::cancel:
     return cancel(ticket);
   case op::input:
@@ -302,6 +304,18 @@ void bridge::stats(ticket_id ticket) {
             answer(ticket, make_reply(counters().set("pools", pools)));
           },
           [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
+}
+
+void bridge::reload(ticket_id ticket) {
+  if (open_.find(ticket)->context.who->name != principals::ipc)
+    return answer(ticket, error{errc::forbidden, "reload: only for users of the socket", {}});
+  if (!settings_.reload)
+    return answer(ticket, error{errc::invalid_request, "reload: this daemon has no file", {}});
+  request(settings_.reload, caf::infinite, reload_atom::value)
+      .then([this, ticket](const fields_ptr& x) { answer(ticket, make_reply(*x)); },
+            [this, ticket](const caf::error& x) {
+              answer(ticket, from_caf(x, {errc::internal, "the reload failed", {}}));
+            });
 }
 
 fields bridge::counters() const {

@@ -9,6 +9,7 @@
 #include "bridge/wire_edge.hpp"
 #include "bridge/zmq_loop.hpp"
 #include "messages/provider.hpp"
+#include "messages/reload.hpp"
 #include "messages/wire/frame.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -54,6 +55,7 @@ struct bridge_settings {
   std::string events;
   std::string tcp_events; ///< Where the holders of keys for all users do.
   principals who;
+  reload_actor reload; ///< Null: the configuration can't be read anew.
   event_sink publish = [](std::string_view, const fields&, const fields&) {};
 };
 
@@ -147,6 +149,7 @@ private:
   void get(ticket_id ticket);
   void list(ticket_id ticket);
   void stats(ticket_id ticket);
+  void reload(ticket_id ticket);
   const pool_facts* find_pool(const std::string& name) const;
   template <class... Ts>
   void ask_provider(ticket_id ticket, Ts&&... xs);

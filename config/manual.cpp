@@ -23,6 +23,9 @@ whatever its name; on the command line `pools.NAME` names any. Lists and mapping
 as YAML. A value of `$NAME` is taken from the environment, `$$` is a
 dollar sign. Sizes: 4096 (bytes), 100MB, 512MiB; durations: 30 (seconds), 250ms, 30s, 10m, 4h, 7d.
 
+After a change of the file, SIGHUP or `corral reload` puts into effect what is marked so below and
+names what needs a restart.
+
 `corrald --check-config` names each error with file, line and key; `corrald --print-config` shows
 the values in effect and where each came from. [config/corral.yaml](../config/corral.yaml) is the
 same table as a file to start from, [operations.md](operations.md) says how the options work
@@ -64,6 +67,8 @@ std::string section(const option& x, const yaml_node& value) {
   result += "- Environment: " + code(x.environment_name()) + "\n";
   result += "- Command line: "
             + code("--set " + argument(full_name(x) + "=" + value_text(x, value))) + "\n";
+  if (x.live)
+    result += "- Takes effect on reload, without a restart\n";
   return x.formerly.empty() ? result : result + "- Known elsewhere as: " + code(x.formerly) + "\n";
 }
 

@@ -41,6 +41,7 @@ struct option {
   bool scalar = true;     ///< Else a list or mapping, written as YAML where only text fits.
   std::string doc{};      ///< One or two sentences.
   std::string computed{}; ///< A sample of a default that depends on other things; else empty.
+  bool live = false;      ///< A change takes effect on reload, without a restart.
   std::string formerly{}; ///< What the predecessor called it, where that differs.
 
   std::function<void(config_target, const yaml_node&, const value_context&)> set{};

@@ -105,6 +105,12 @@ option formerly(std::string name, option x) {
   return x;
 }
 
+/// One that can change while the daemon runs.
+option live(option x) {
+  x.live = true;
+  return x;
+}
+
 std::vector<option> daemon_rows() {
   using C = config;
   return {
@@ -146,24 +152,25 @@ std::vector<option> daemon_rows() {
       row("uid_range", at(&C::uid_range), range_of_uids(),
           "Each owner of sandboxes gets a user id of its own from here, when run as root. "
           "Nothing else on the machine may use them."),
-      row("log_level", at(&C::log_level),
-          choice<log_level>({{"trace", log_level::trace},
-                             {"debug", log_level::debug},
-                             {"info", log_level::info},
-                             {"warn", log_level::warn},
-                             {"error", log_level::error}}),
-          "The least that is logged. debug adds every acquire and release."),
+      live(row("log_level", at(&C::log_level),
+               choice<log_level>({{"trace", log_level::trace},
+                                  {"debug", log_level::debug},
+                                  {"info", log_level::info},
+                                  {"warn", log_level::warn},
+                                  {"error", log_level::error}}),
+               "The least that is logged. debug adds every acquire and release.")),
       row("log_format", at(&C::log_format),
           choice<log_format>({{"text", log_format::text}, {"json", log_format::json}}),
           "For people, or one JSON object a line."),
-      row("drain_timeout", at(&C::drain_timeout), duration(0ms, 1h),
-          "How long a shutdown waits for running execs."),
-      row("on_shutdown", at(&C::on_shutdown),
-          choice<shutdown_policy>(
-              {{"destroy", shutdown_policy::destroy}, {"keep", shutdown_policy::keep}}),
-          "What becomes of the sandboxes at the end of a shutdown: destroyed, or kept with all "
-          "that "
-          "runs in them for the next start, which must come within guest.orphan_timeout."),
+      live(row("drain_timeout", at(&C::drain_timeout), duration(0ms, 1h),
+               "How long a shutdown waits for running execs.")),
+      live(
+          row("on_shutdown", at(&C::on_shutdown),
+              choice<shutdown_policy>(
+                  {{"destroy", shutdown_policy::destroy}, {"keep", shutdown_policy::keep}}),
+              "What becomes of the sandboxes at the end of a shutdown: destroyed, or kept with all "
+              "that "
+              "runs in them for the next start, which must come within guest.orphan_timeout.")),
       row("queue", at(&C::queue), whole_number(1, 1'000'000),
           "Requests open in the daemon; more get queue_full."),
       row("transfer_max_bytes", at(&C::transfer_max_bytes), size(64 * kib, 1 * tib),
@@ -185,31 +192,34 @@ std::vector<option> pool_rows() {
   return {
       row("use", at(&P::use), choice<backend_kind>({{"namespace", backend_kind::namespaces}}),
           "What its sandboxes run on."),
-      row("replicas", at(&P::replicas), whole_number(1, 100'000),
-          "Sandboxes kept, in use or warm. At the limit the least recently used warm one goes."),
-      formerly("burst_limit",
-               row("max_sandboxes", at(&P::max_sandboxes), whole_number(1, 1'000'000),
-                   "The hard limit that a burst ends at, at least replicas. By default "
-                   "4 x replicas.",
-                   "256")),
-      row("max_per_user", at(&P::max_per_user), whole_number(1, 1'000'000),
+      live(row(
+          "replicas", at(&P::replicas), whole_number(1, 100'000),
+          "Sandboxes kept, in use or warm. At the limit the least recently used warm one goes.")),
+      live(formerly("burst_limit",
+                    row("max_sandboxes", at(&P::max_sandboxes), whole_number(1, 1'000'000),
+                        "The hard limit that a burst ends at, at least replicas. By default "
+                        "4 x replicas.",
+                        "256"))),
+      live(row(
+          "max_per_user", at(&P::max_per_user), whole_number(1, 1'000'000),
           "Sandboxes of one user; more take the place of the user's own warm ones. Holds for named "
           "users: who names none is user default and bound by the pool's limits alone. By default "
           "as many as replicas.",
-          "64"),
-      formerly("overflow_policy",
-               row("overflow", at(&P::overflow),
-                   choice<overflow_policy>({{"burst", overflow_policy::burst},
-                                            {"wait", overflow_policy::wait},
-                                            {"reject", overflow_policy::reject}}),
-                   "When replicas are in use and none is warm: make more, wait in a queue that "
-                   "gives each client its turn, or refuse.")),
-      row("wait_timeout", at(&P::wait_timeout), duration(0ms, 24h),
-          "With overflow: wait, how long an acquire waits that gives no wait_ms."),
-      row("idle_timeout", at(&P::idle_timeout), duration(100ms, 8760h, "off"),
-          "How long after its last operation a sandbox without leases is destroyed."),
-      row("lease_idle_timeout", at(&P::lease_idle_timeout), duration(100ms, 8760h, "off"),
-          "The same for a sandbox that clients hold leases of."),
+          "64")),
+      live(
+          formerly("overflow_policy",
+                   row("overflow", at(&P::overflow),
+                       choice<overflow_policy>({{"burst", overflow_policy::burst},
+                                                {"wait", overflow_policy::wait},
+                                                {"reject", overflow_policy::reject}}),
+                       "When replicas are in use and none is warm: make more, wait in a queue that "
+                       "gives each client its turn, or refuse."))),
+      live(row("wait_timeout", at(&P::wait_timeout), duration(0ms, 24h),
+               "With overflow: wait, how long an acquire waits that gives no wait_ms.")),
+      live(row("idle_timeout", at(&P::idle_timeout), duration(100ms, 8760h, "off"),
+               "How long after its last operation a sandbox without leases is destroyed.")),
+      live(row("lease_idle_timeout", at(&P::lease_idle_timeout), duration(100ms, 8760h, "off"),
+               "The same for a sandbox that clients hold leases of.")),
       row("reap_interval", at(&P::reap_interval), duration(50ms, 1h),
           "How often idle sandboxes are looked for."),
       row("backend_parallel", at(&P::backend_parallel), whole_number(1, 256),

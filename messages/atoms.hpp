@@ -11,6 +11,7 @@ namespace corral {
 CORRAL_ATOM(acquire);
 CORRAL_ATOM(answer);
 CORRAL_ATOM(cancel);
+CORRAL_ATOM(configure);
 CORRAL_ATOM(create);
 CORRAL_ATOM(credit);
 CORRAL_ATOM(data);
@@ -26,6 +27,7 @@ CORRAL_ATOM(owner);
 CORRAL_ATOM(probe);
 CORRAL_ATOM(reap);
 CORRAL_ATOM(release);
+CORRAL_ATOM(reload);
 CORRAL_ATOM(retire);
 CORRAL_ATOM(retired);
 CORRAL_ATOM(send);

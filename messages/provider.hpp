@@ -11,6 +11,25 @@
 
 namespace corral {
 
+/// What to do when a pool is at `replicas` and nothing is warm.
+enum class when_full : uint8_t {
+  burst, ///< Create all the same and say so, up to `max_sandboxes`.
+  wait,  ///< Until there is room, one turn a client.
+  reject,
+};
+
+/// What a pool may hold and for how long; can be changed while it runs.
+struct pool_limits {
+  size_t replicas = 64;
+  size_t max_sandboxes = 256;
+  size_t max_per_user = 64; ///< Of a named user: `default` is whoever says no name.
+  when_full overflow = when_full::burst;
+  duration wait_timeout = std::chrono::seconds{60};    ///< Of an order that doesn't say.
+  duration idle_timeout = std::chrono::seconds{600};   ///< 0: never.
+  duration lease_idle_timeout = std::chrono::hours{4}; ///< 0: never.
+  bool keep_on_drain = false; ///< A drain leaves sandboxes to a later daemon.
+};
+
 /// A wish for a sandbox.
 struct acquire_order {
   owner who; ///< Without a thread: an anonymous sandbox.
@@ -56,6 +75,8 @@ using provider_actor = caf::typed_actor<
     caf::replies_to<destroy_atom, std::string, client_key, bool, bool>::with<fields_ptr>,
     // Its figures, in the only element.
     caf::replies_to<stats_atom>::with<std::vector<fields>>,
+    // Other limits from now on.
+    caf::reacts_to<configure_atom, pool_limits>,
     // Retires what has been idle for too long.
     caf::reacts_to<reap_atom>,
     // Takes no more orders, lets running work end within the time, then destroys every sandbox.
@@ -77,6 +98,7 @@ using backend_worker_actor = caf::typed_actor<
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::duration)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::owner)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::acquire_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::pool_limits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::grant)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::endpoint_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::sandbox_spec)

@@ -10,13 +10,14 @@
 namespace corral::cli {
 
 struct stats_options {};
+struct reload_options {};
 
 /// Which command, with what was said to it.
 using command =
     std::variant<exec_options, list_options, get_options, acquire_options, release_options,
                  reset_options, destroy_options, read_options, write_options, copy_options,
                  grep_options, glob_options, top_options, completion_options, complete_options,
-                 stats_options, events_options, keygen_options, doctor_options>;
+                 stats_options, reload_options, events_options, keygen_options, doctor_options>;
 
 struct command_line {
   std::string endpoint; ///< As given; empty: neither option nor variable.

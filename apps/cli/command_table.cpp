@@ -19,6 +19,10 @@ cli_result<command> finish_stats(given&) {
   return stats_options{};
 }
 
+cli_result<command> finish_reload(given&) {
+  return reload_options{};
+}
+
 void add_top(CLI::App& app, given& x) {
   app.add_option("--interval", x.interval, "The time between two looks [2s]")
       ->check(checked_by(parse_interval), "")
@@ -121,6 +125,8 @@ std::vector<command_row> daemon_commands() {
       {"top", "Watch sandboxes and what they do", help::top, add_top, finish_top},
       {"stats", "Show the daemon's counters and latencies", help::stats, [](CLI::App&, given&) {},
        finish_stats},
+      {"reload", "Have the daemon read its configuration anew", help::reload,
+       [](CLI::App&, given&) {}, finish_reload},
       {"events", "Print what happens to sandboxes and execs", help::events, add_events,
        finish_events},
       {"keygen", "Make a key pair for TCP", help::keygen, add_keygen, finish_keygen},

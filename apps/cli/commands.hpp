@@ -176,6 +176,9 @@ cli_result<int> print_candidates(const complete_options& x, const std::string& d
 
 cli_result<int> stats(daemon_client& client, bool json);
 
+/// Prints which options took effect and which need a restart.
+cli_result<int> reload(daemon_client& client, bool json);
+
 /// What the daemon knows of a sandbox that is there; `sandbox_not_found` if it isn't, or if it is
 /// another owner's than the thread that was named.
 cli_result<fields> inspect(daemon_client& client, const target& to);

@@ -162,6 +162,11 @@ Examples:
   source <(corral completion zsh)                      after compinit
   corral completion zsh > ~/.zfunc/_corral             with ~/.zfunc in $fpath)";
 
+inline constexpr auto reload = R"(
+Examples:
+  corral reload                                after a change of corrald's file
+  corral reload --json)";
+
 inline constexpr auto stats = R"(
 Examples:
   corral stats

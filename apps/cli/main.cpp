@@ -42,6 +42,7 @@ struct with_daemon {
   cli_result<int> operator()(const glob_options& x) { return glob(client, x, json); }
   cli_result<int> operator()(const top_options& x) { return top(client, *signals, x, json); }
   cli_result<int> operator()(const stats_options&) { return stats(client, json); }
+  cli_result<int> operator()(const reload_options&) { return reload(client, json); }
   cli_result<int> operator()(const events_options& x) { return events(client, x, json); }
   // Served before.
   cli_result<int> operator()(const keygen_options&) { return exit_failed; }

@@ -57,4 +57,21 @@ cli_result<int> stats(daemon_client& client, bool as_json) {
   return write_to(stream::out, format_table(rows)).map([] { return int{exit_ok}; });
 }
 
+cli_result<int> reload(daemon_client& client, bool as_json) {
+  message r;
+  r.header.set("op", "reload");
+  auto reply = client.call(std::move(r));
+  if (!reply)
+    return tl::unexpected{reply.error()};
+  if (as_json)
+    return print_json(reply->header);
+  std::string text;
+  for (auto [name, what] : {std::pair{"applied", "took effect"}, {"restart", "needs a restart"}})
+    for (auto& x : reply->header.texts(name).value_or(std::vector<std::string>{}))
+      text += x + ": " + what + "\n";
+  return write_to(stream::out, text.empty() ? "nothing has changed\n" : text).map([] {
+    return int{exit_ok};
+  });
+}
+
 } // namespace corral::cli

@@ -127,6 +127,7 @@ constexpr op_spec specs[] = {
     {op::glob, "glob", any_target, true, true, false, true, glob_fields, {}},
     {op::grep, "grep", any_target, true, true, false, true, grep_fields, {}},
     {op::stats, "stats", no_target, false, false, false, true, {}, {}},
+    {op::reload, "reload", no_target, false, false, false, true, {}, {}},
     {op::data, "data", no_target, false, false, true, false, data_fields, {}},
     {op::ack, "ack", no_target, false, false, false, false, ack_fields, {}},
 };

@@ -35,6 +35,7 @@ enum class op : uint8_t {
   glob,
   grep,
   stats,
+  reload,
   data,
   ack,
 };

@@ -276,6 +276,7 @@ private:
           return share(fields{}.set("destroyed", true));
         },
         [](stats_atom) { return std::vector{fields{}.set("pool", "default")}; },
+        [](configure_atom, const pool_limits&) {},
         [](reap_atom) {},
         [](drain_atom, duration) -> caf::result<caf::ok_atom> { return caf::ok_atom::value; },
         [](up_atom, const std::string&, int64_t) {},

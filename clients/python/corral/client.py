@@ -216,6 +216,14 @@ class Client:
         """``boot``, which changes whenever the daemon starts, and ``now``, its clock."""
         return run(self._core.ping())
 
+    def reload(self) -> Dict[str, Any]:
+        """Has the daemon read its configuration anew: ``applied`` and ``restart`` name the options
+        that took effect and those that need a restart. Only over the daemon's socket.
+
+        Raises InvalidRequest with all errors, and nothing changed, if the configuration is not
+        valid; Forbidden over TCP."""
+        return run(self._core.reload())
+
     def stats(self) -> Dict[str, Any]:
         """Counters, gauges and latency percentiles; tables among them as ``results``."""
         return run(self._core.stats())

@@ -251,6 +251,7 @@ def call_everything(client, knows_result):
         lambda: client.destroy("2c26b46b", True, True),
         lambda: client.release_all(),
         lambda: client.stats(),
+        lambda: client.reload(),
         lambda: client.cancel("1"),
         lambda: x.cancel(),
         lambda: x.exec("x", stdin="y", max_output_chars=1, **common, **command),

@@ -199,6 +199,15 @@ class AsyncClient:
         """``boot``, which changes whenever the daemon starts, and ``now``, its clock."""
         return await self._fields("ping", {})
 
+    async def reload(self) -> Dict[str, Any]:
+        """Has the daemon read its configuration anew: ``applied`` and ``restart`` name the options
+        that took effect and those that need a restart. Only over the daemon's socket.
+
+        Raises InvalidRequest with all errors, and nothing changed, if the configuration is not
+        valid; Forbidden over TCP."""
+        reply = await self._call("reload", {}, timeout=self._timeout)
+        return {name: reply.header.get(name) for name in ("applied", "restart")}
+
     async def stats(self) -> Dict[str, Any]:
         """Counters, gauges and latency percentiles; tables among them as ``results``."""
         reply = await self._call("stats", {}, timeout=self._timeout)
