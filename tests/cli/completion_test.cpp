@@ -51,7 +51,7 @@ TEST_CASE("the first word is a command, and every command is offered") {
   CHECK(all.size() == command_table().size());
   for (auto& row : command_table())
     CHECK_MESSAGE(contains(all, row.name), row.name);
-  CHECK(words_at({"re"}) == words{"release", "reset", "read"});
+  CHECK(words_at({"re"}) == words{"release", "reset", "read", "reload"});
   CHECK(words_at({"--json", "exe"}) == words{"exec"});
 }
 

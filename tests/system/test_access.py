@@ -150,7 +150,7 @@ def test_no_op_sees_or_touches_the_sandbox_of_another_user(guarded):
                     assert reply["ok"] and reply["found"] is False
                 elif op == "input":
                     assert code == "invalid_request"
-                elif op in ("acquire", "list") or "thread" in request:
+                elif op in ("acquire", "list", "reload") or "thread" in request:
                     assert code == "forbidden", (op, reply)
                 else:
                     assert code == "sandbox_not_found", (op, reply)
