@@ -177,11 +177,13 @@ def test_an_upgrade_is_invisible_to_running_shells(new_daemon):
         assert (runs["retryable"], runs["details"]["started"]) == (False, True)
     assert any("corral-guest" in x for x in left)
     assert nobodys.id not in daemon.records()
+    daemon.upgrade()
     daemon.start()
     with daemon.client() as client, Raw(daemon.endpoint) as raw:
         with client.acquire("idle") as box:
             assert box.origin in ADOPTED
             assert box.exec("echo $X; jobs | grep -c Running").stdout == b"kept\n1\n"
+            assert client.get(box.id)["stale"] is False
         client.sandbox("runs").write_file("go", "")
         header, payload = settled(raw, "k", thread="runs")
         assert (header["state"], header["exit_code"]) == ("finished", 0)

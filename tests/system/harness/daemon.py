@@ -44,6 +44,7 @@ class Daemon:
         if config:
             with open(self.config_path, "w", encoding="utf-8") as file:
                 file.write(config)
+        self.build = BUILD
         self.process = None
         self.seen = set()  # Processes of its sandboxes, by pid and start time.
         Daemon.live.append(self)
@@ -58,7 +59,7 @@ class Daemon:
         }
         settings = (["--set", f"{name}={value}"] for name, value in given.items())
         file = ["--config", self.config_path] if self.config_path else []
-        return [f"{BUILD}/apps/corrald", *file, *(x for pair in settings for x in pair)]
+        return [f"{self.build}/apps/corrald", *file, *(x for pair in settings for x in pair)]
 
     def start(self):
         env = {
@@ -132,6 +133,16 @@ class Daemon:
 
     def user_data(self, thread, user="default"):
         return f"{self.data_dir}/users/{user}/threads/{thread}/user-data"
+
+    def upgrade(self):
+        """Another build, for the next start: the same programs elsewhere, of which none is the same file."""
+        build = f"{self.base}/next"
+        for name in ("apps/corrald", "guest/corral-guest", "providers/corral-launch", "providers/corral-probe"):
+            os.makedirs(os.path.dirname(f"{build}/{name}"), exist_ok=True)
+            shutil.copy2(f"{BUILD}/{name}", f"{build}/{name}")
+            with open(f"{build}/{name}", "ab") as file:
+                file.write(b"\nthe next version")
+        self.build = build
 
     def signal(self, number):
         self.process.send_signal(number)
