@@ -34,6 +34,7 @@ public:
   size_t count(const std::string& sandbox) const;
   bool held_by_others(const std::string& sandbox, const std::string& client) const;
   size_t size() const { return leases_.size(); }
+  size_t sandboxes() const { return by_sandbox_.size(); } ///< That somebody holds.
 
 private:
   template <class Predicate>

@@ -10,6 +10,8 @@ namespace corral {
 namespace {
 
 constexpr duration drain_poll = std::chrono::milliseconds{50};
+constexpr duration busy_retry = std::chrono::milliseconds{100};
+constexpr duration lateness = std::chrono::seconds{2}; // Of a timer: this process was stopped.
 
 } // namespace
 
@@ -70,11 +72,14 @@ caf::result<caf::ok_atom> provider_state::drain(duration limit) {
 /// Parts with what has become idle, and with everything once the time is up.
 void provider_state::drain_step() {
   auto over = now() >= *drain_until_;
-  std::vector<slot*> open;
+  std::vector<std::string> open;
   for (auto& [id, x] : table_)
     if (x.state != phase::ending)
-      open.push_back(&x);
-  for (auto* x : open) {
+      open.push_back(id);
+  for (auto& id : open) {
+    auto x = table_.find(id);
+    if (!x || x->state == phase::ending)
+      continue;
     if (over && stays(*x)) {
       leave(*x);
     } else if (over && x->actor) {
@@ -93,9 +98,14 @@ void provider_state::drain_step() {
 void provider_state::tick(uint64_t epoch) {
   if (!timer_.fired(epoch))
     return;
-  for (auto& [id, x] : table_) {
-    if (!x.deadline || *x.deadline > now())
-      continue;
+  if (auto due = next_due(); due && now() - *due > lateness)
+    forgive(now() - *due + lateness);
+  std::vector<std::string> over;
+  for (auto& [id, x] : table_)
+    if (x.deadline && *x.deadline <= now())
+      over.push_back(id);
+  for (auto& id : over) {
+    auto& x = *table_.find(id);
     if (x.state == phase::ending)
       tear_down(id);
     else
@@ -107,27 +117,45 @@ void provider_state::tick(uint64_t epoch) {
   if (retry_at_ && *retry_at_ <= now()) {
     retry_at_.reset();
     serve_queue();
+    if (!queue_.empty() && !retry_at_ && leases_.sandboxes() < table_.occupied())
+      retry_at_ = now() + busy_retry; // What nobody leases may be free by then.
   }
   rearm();
 }
 
-void provider_state::rearm() {
+std::optional<time_point> provider_state::next_due() const {
   std::optional<time_point> due;
-  for (auto& [id, x] : table_)
-    if (x.deadline && (!due || *x.deadline < *due))
-      due = x.deadline;
   auto consider = [&due](time_point x) { due = due ? std::min(*due, x) : x; };
-  if (!queue_.empty() && retry_at_)
-    consider(*retry_at_);
-  for (auto& [id, x] : table_)
+  for (auto& [id, x] : table_) {
+    if (x.deadline)
+      consider(*x.deadline);
     if (x.state == phase::waiting)
       for (auto& w : x.waiters)
         consider(w.until);
+  }
+  return due;
+}
+
+/// Time stood still: nobody could keep what was due meanwhile.
+void provider_state::forgive(duration late) {
+  for (auto& [id, x] : table_) {
+    if (x.deadline)
+      *x.deadline += late;
+    for (auto& w : x.waiters)
+      w.until += late;
+  }
+}
+
+void provider_state::rearm() {
+  auto due = next_due();
+  auto consider = [&due](time_point x) { due = due ? std::min(*due, x) : x; };
+  if (!queue_.empty() && retry_at_)
+    consider(*retry_at_);
   if (drain_until_ && table_.size() > 0) {
     auto poll = now() + drain_poll;
     if (*drain_until_ > now())
       poll = std::min(poll, *drain_until_);
-    due = due ? std::min(*due, poll) : poll;
+    consider(poll);
   }
   timer_.arm(self_, due);
 }

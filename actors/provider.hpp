@@ -19,6 +19,7 @@ struct provider_settings : pool_limits {
   std::string pool = "default";
   duration reap_interval{0}; ///< A reap late by more than two of these moves the clocks. 0: off.
   duration connect_limit = std::chrono::seconds{60}; ///< From the start to the guest's hello.
+  duration found_limit = std::chrono::seconds{5};    ///< The same for one that is there already.
   duration destroy_retry = std::chrono::seconds{5};  ///< Between attempts that failed.
   worker_crew::limits crew;
 };
@@ -28,7 +29,8 @@ struct provider_settings : pool_limits {
 using sandbox_factory = std::function<sandbox_actor(const endpoint_ptr&, const provider_actor&)>;
 
 /// Hears of a sandbox's life: "created", "acquired", "released", "evicted", "reaped", "lost",
-/// "destroyed", "burst" or "failed", with the fields of a log line.
+/// "destroyed", "burst" or "failed", with the fields of a log line; and "gone" when nothing is left
+/// of it here.
 using lifecycle_observer = std::function<void(std::string_view event, const fields& about)>;
 
 struct provider_parts {
@@ -54,6 +56,8 @@ private:
 
   // Acquire.
   caf::result<grant> acquire(acquire_order order);
+  void enter(slot& x);
+  void queue_up(slot& x, bool had_turn);
   void begin(slot& x);
   void make_room(const std::string& id, std::vector<std::string> busy);
   void overflow(slot& x);
@@ -105,6 +109,8 @@ private:
   bool stays(const slot& x) const;
   void leave(slot& x);
   void tick(uint64_t epoch);
+  std::optional<time_point> next_due() const;
+  void forgive(duration late);
   void rearm();
 
   void tell(std::string_view event, const slot& x, fields more = {});

@@ -30,18 +30,32 @@ caf::result<grant> provider_state::acquire(acquire_order order) {
   auto& x = known ? *known : table_.add(id, order.who, anonymous);
   auto until = now() + order.wait.value_or(settings_.wait_timeout);
   x.waiters.push_back({std::move(order), promise, until});
-  if (!known && settings_.overflow == when_full::wait && !queue_.empty()) {
-    x.state = phase::waiting; // Behind those who wait already.
-    queue_.add(x.waiters.front().order.client, id);
-    serve_queue();
+  if (!known)
+    enter(x);
+  else if (x.state == phase::waiting)
     rearm();
-  } else if (x.state == phase::waiting)
-    rearm();
-  else if (!known)
-    begin(x);
   else if (known->state == phase::ready)
     x.stale ? end_if_unused(x, "destroyed") : probe(x);
   return promise;
+}
+
+/// Behind those who wait already, if any do.
+void provider_state::enter(slot& x) {
+  if (settings_.overflow == when_full::wait && !queue_.empty() && !x.waiters.empty())
+    queue_up(x, false);
+  else
+    begin(x);
+}
+
+void provider_state::queue_up(slot& x, bool had_turn) {
+  auto& order = x.waiters.front().order;
+  auto& turn = order.turn.empty() ? order.client : order.turn;
+  x.state = phase::waiting;
+  had_turn ? queue_.put_back(turn, x.id) : queue_.add(turn, x.id);
+  retry_at_ = now() + busy_retry;
+  if (!had_turn)
+    serve_queue();
+  rearm();
 }
 
 void provider_state::begin(slot& x) {
@@ -75,6 +89,8 @@ void provider_state::make_room(const std::string& id, std::vector<std::string> b
   auto newcomer = table_.find(id);
   if (!newcomer || newcomer->state != phase::starting)
     return;
+  if (drain_until_)
+    return fail(*newcomer, shutting_down());
   auto victim = victim_for(*newcomer, busy);
   if (!victim)
     return overflow(*newcomer);
@@ -93,12 +109,8 @@ void provider_state::make_room(const std::string& id, std::vector<std::string> b
 }
 
 void provider_state::overflow(slot& x) {
-  if (settings_.overflow == when_full::wait && !x.waiters.empty()) {
-    x.state = phase::waiting;
-    queue_.put_back(x.waiters.front().order.client, x.id);
-    retry_at_ = now() + busy_retry;
-    return rearm();
-  }
+  if (settings_.overflow == when_full::wait && !x.waiters.empty())
+    return queue_up(x, std::exchange(x.had_turn, false));
   auto may_burst = settings_.overflow == when_full::burst && !user_is_full(x);
   if (!may_burst || table_.occupied() > settings_.max_sandboxes)
     return fail(x, no_room(x));
@@ -120,7 +132,9 @@ error provider_state::no_room(const slot& x) const {
                   "max_per_user",
             details.set("max_per_user", settings_.max_per_user)};
   return {errc::capacity_exceeded,
-          "pool " + settings_.pool + " is full: release sandboxes, or raise replicas", details};
+          "pool " + settings_.pool + " is full: release sandboxes, or raise "
+              + (settings_.overflow == when_full::burst ? "max_sandboxes" : "replicas"),
+          details};
 }
 
 /// Lets those go on that there is room for now.
@@ -133,7 +147,9 @@ void provider_state::serve_queue() {
     });
     if (!next)
       return;
-    begin(*table_.find(*next));
+    auto& x = *table_.find(*next);
+    x.had_turn = true;
+    begin(x);
   }
 }
 
@@ -177,6 +193,10 @@ void provider_state::created(const std::string& id, result<std::pair<endpoint_pt
   auto x = table_.find(id);
   if (!x || x->state != phase::starting)
     return;
+  auto refused =
+      !made && (made.error().code == errc::identity_collision || made.error().code == errc::moved);
+  if (refused)
+    return fail(*x, made.error());
   if (!made) {
     // A worker that hung may still bring something up: that is for the destroy to find.
     fail_and_destroy(*x, made.error());
@@ -192,13 +212,16 @@ void provider_state::created(const std::string& id, result<std::pair<endpoint_pt
 void provider_state::adopt(const endpoint_ptr& found) {
   auto& x = table_.add(found->id, found->who, false);
   x.origin = "discovered";
+  x.since = now();
   x.doomed = x.stale = found->stale;
   await_guest(x, found);
 }
 
 void provider_state::await_guest(slot& x, const endpoint_ptr& where) {
   x.actor = parts_.make_sandbox(where, provider_actor{self_});
-  x.deadline = now() + settings_.connect_limit;
+  auto limit = x.origin == "discovered" ? std::min(settings_.found_limit, settings_.connect_limit)
+                                        : settings_.connect_limit;
+  x.deadline = now() + limit;
   self_->monitor(x.actor);
   rearm();
 }
@@ -238,14 +261,18 @@ void provider_state::ready(slot& x) {
   x.was_ready = true;
   x.deadline.reset();
   auto origin = std::exchange(x.origin, "warm");
+  if (x.stale && origin == "discovered")
+    return end_if_unused(x, "destroyed"); // Who waits gets a fresh one, or this if it is in use.
   auto waiters = std::exchange(x.waiters, {});
   pool_.set_active(x.id, leases_.count(x.id) > 0);
   for (auto& w : waiters)
     w.promise.deliver(hand_out(x, w.order, origin));
-  if (waiters.empty() && (x.anonymous || x.stale))
-    end_if_unused(x, "destroyed"); // Nobody knows it, or it is to be made anew.
+  if (waiters.empty() && x.anonymous)
+    end_if_unused(x, "destroyed"); // Nobody knows it.
   if (drain_until_)
     drain_step();
+  else if (leases_.count(x.id) == 0)
+    serve_queue(); // It can be evicted.
 }
 
 grant provider_state::hand_out(slot& x, const acquire_order& order, std::string origin) {
@@ -264,6 +291,7 @@ grant provider_state::hand_out(slot& x, const acquire_order& order, std::string 
 void provider_state::fail(slot& x, const error& why) {
   tell("failed", x, fields{}.set("reason", why.message));
   auto waiters = std::exchange(x.waiters, {});
+  tell("gone", x);
   table_.forget(x.id);
   for (auto& w : waiters)
     w.promise.deliver(to_caf(why));
@@ -272,6 +300,8 @@ void provider_state::fail(slot& x, const error& why) {
 
 void provider_state::fail_and_destroy(slot& x, const error& why) {
   tell("failed", x, fields{}.set("reason", why.message));
+  if (x.origin == "discovered") // Those who wait get a fresh one.
+    return destroy(x, "failed");
   for (auto& w : std::exchange(x.waiters, {}))
     w.promise.deliver(to_caf(why));
   destroy(x, "failed");

@@ -70,17 +70,18 @@ void provider_state::torn_down(const std::string& id, bool purged, const result<
   }
   if (x.actor)
     self_->send_exit(x.actor, caf::exit_reason::user_shutdown);
+  tell("gone", x);
   auto ended = std::move(x);
   if (ended.was_ready)
     table_.erase(id, ended.who, now());
   else
     table_.forget(id);
   for (auto& d : ended.destroyers)
-    d.deliver(share(fields{}.set("destroyed", gone.has_value())));
+    d.deliver(share(fields{}.set("destroyed", gone.has_value()).set("sandbox", id)));
   if (!ended.waiters.empty()) {
     auto& fresh = table_.add(id, ended.who, ended.anonymous);
     fresh.waiters = std::move(ended.waiters);
-    begin(fresh);
+    drain_until_ ? fail(fresh, shutting_down()) : enter(fresh);
   }
   if (drain_until_)
     drain_step();
@@ -102,6 +103,9 @@ void provider_state::reap() {
   if (settings_.reap_interval > duration::zero() && late > 2 * settings_.reap_interval) {
     // The machine was stopped: nobody could use anything meanwhile.
     pool_.shift(late);
+    for (auto& [id, x] : table_)
+      if (x.actor)
+        self_->send(x.actor, late_atom::value, late);
     parts_.observe(
         "late",
         fields{}
@@ -168,7 +172,14 @@ void provider_state::leave(slot& x) {
   pool_.erase(x.id);
   leases_.erase_sandbox(x.id);
   self_->send(x.actor, leave_atom::value);
+  for (auto& w : x.waiters)
+    w.promise.deliver(to_caf(shutting_down()));
+  for (auto& d : x.destroyers)
+    d.deliver(to_caf(shutting_down()));
+  auto then = std::exchange(x.on_retire_answer, nullptr);
   table_.forget(x.id);
+  if (then)
+    then({});
   if (table_.size() == 0)
     drain_step();
 }

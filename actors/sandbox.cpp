@@ -53,6 +53,7 @@ sandbox_actor::behavior_type sandbox_state::make_behavior(sandbox_settings setti
       [this](inspect_atom) { return usage(); },
       [this](drain_atom) { drain(); },
       [this](kill_atom) { lose("it was destroyed"); },
+      [this](late_atom, duration late) { used_at_ = std::min(used_at_ + late, now()); },
       [this](leave_atom) { leave(); },
       [this](up_atom, const fields_ptr& hello) { up(*hello); },
       [this](answer_atom, const message_ptr& x) { from_guest(*x); },
@@ -81,7 +82,7 @@ void sandbox_state::submit(submission x, const answer_sink& sink) {
     return reply(sink, x.ticket,
                  make_reply(error{errc::queue_full, "the sandbox's queue is full", details}));
   }
-  works_.emplace(x.ticket, work{x.what, sink, now(), {}, {}, false, {}});
+  works_.emplace(x.ticket, work{x.what, sink, now(), {}, {}, false, joins(r), {}});
   start_waiting();
   if (auto i = works_.find(x.ticket);
       i != works_.end() && !i->second.sent && r.body.header.flag("stream") == true) {
@@ -117,7 +118,8 @@ void sandbox_state::start_waiting() {
 void sandbox_state::start(ticket_id ticket) {
   auto& w = works_.at(ticket);
   w.sent = now();
-  w.backstop = now() + timeout_of(*w.what, settings_.defaults) + settings_.backstop;
+  if (!w.joined) // Whom it joins has a limit of its own.
+    w.backstop = now() + timeout_of(*w.what, settings_.defaults) + settings_.backstop;
   self_->send(
       link_, send_atom::value,
       message_ptr{std::make_shared<message>(to_guest(*w.what, ticket, settings_.defaults))});
@@ -203,24 +205,27 @@ void sandbox_state::drain() {
 void sandbox_state::up(const fields& hello) {
   session_ = hello.integer("session").value_or(0);
   if (ready_ && hello.flag("running") == true)
-    take_over(hello.text("running_key").value_or(""));
+    take_over(hello);
   if (auto tell = std::exchange(ready_, nullptr))
     tell(session_);
 }
 
 /// An exec of an earlier daemon's runs: it has the session until it ends, whoever asked for it.
-void sandbox_state::take_over(const std::string& key) {
+void sandbox_state::take_over(const fields& hello) {
   auto ticket = ++next_own_;
   request found{&spec_of(op::exec), {}, {}, {}};
-  if (!key.empty())
-    found.body.header.set("key", key);
+  if (auto key = hello.text("running_key"); key && !key->empty())
+    found.body.header.set("key", *key);
   auto what = std::make_shared<const request>(std::move(found));
-  works_.emplace(ticket, work{what, {}, now(), now(), {}, true, {}});
+  std::chrono::milliseconds left{hello.integer("running_ms_left").value_or(max_timeout_ms)};
+  works_.emplace(ticket,
+                 work{what, {}, now(), now(), now() + left + settings_.backstop, true, false, {}});
   queue_.add({ticket, {}, true, {}});
   queue_.take_startable();
   message x;
   x.header.set("op", "attach").set("re", ticket);
   self_->send(link_, send_atom::value, message_ptr{std::make_shared<message>(std::move(x))});
+  rearm();
 }
 
 void sandbox_state::from_guest(message& x) {

@@ -53,6 +53,7 @@ private:
     std::optional<time_point> sent;                         // To the guest.
     std::optional<time_point> backstop;                     // When the guest must have answered.
     bool started = false;                                   // The guest said so.
+    bool joined = false;                                    // A running exec of the same key.
     std::vector<std::pair<ticket_id, answer_sink>> cancels; // Answered with it.
   };
   struct ping {
@@ -72,7 +73,7 @@ private:
   sandbox_usage usage() const;
   void drain();
   void up(const fields& hello);
-  void take_over(const std::string& key);
+  void take_over(const fields& hello);
   bool joins(const request& r) const;
   bool waits_here(const std::string& key) const;
   void from_guest(message& x);

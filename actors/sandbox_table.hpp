@@ -39,8 +39,9 @@ struct sandbox_slot {
   std::string origin = "created";
   sandbox_actor actor;
   int64_t session = 0;
-  bool stale = false;  ///< Made with settings that are not in force any more.
-  bool doomed = false; ///< To be destroyed as soon as nothing uses it.
+  bool had_turn = false; ///< Was taken from the queue, and goes back to where it was.
+  bool stale = false;    ///< Made with settings that are not in force any more.
+  bool doomed = false;   ///< To be destroyed as soon as nothing uses it.
   bool purge = false;
   bool was_ready = false; ///< Else it never was, as far as anyone has been told.
   int failed_destroys = 0;

@@ -36,8 +36,10 @@ using failed = tl::unexpected<std::string>;
 
 tl::expected<void, std::string> make_directories(const config& x) {
   std::error_code ignored;
+  auto mask = ::umask(022); // What lies above is not ours to close.
   for (auto& path : {x.data_dir, x.state_dir, x.run_dir})
     fs::create_directories(fs::path{path}.parent_path(), ignored);
+  ::umask(mask);
   auto root = ::geteuid() == 0;
   if (root && !x.ipc_group.empty() && !group_id(x.ipc_group))
     return failed{"ipc_group: there is no group \"" + x.ipc_group + "\" on this machine"};
@@ -60,12 +62,10 @@ lifecycle_observer observe(event_publisher& events, std::shared_ptr<pool_directo
     static constexpr std::string_view published[] = {"created", "acquired", "released", "evicted",
                                                      "reaped",  "lost",     "destroyed"};
     log_event(event, about);
-    static constexpr std::string_view ends[] = {"evicted",   "reaped", "lost",
-                                                "destroyed", "failed", "left"};
     auto id = about.text("sandbox").value_or("");
     if (event == "created" || event == "adopted")
       directory->there(id, pool);
-    else if (std::find(std::begin(ends), std::end(ends), event) != std::end(ends))
+    else if (event == "gone" || event == "left")
       directory->gone(id, pool, std::chrono::steady_clock::now());
     if (std::find(std::begin(published), std::end(published), event) != std::end(published))
       events.publish("sandbox." + std::string{event}, about);
@@ -226,6 +226,11 @@ tl::expected<int, std::string> serve(const config& x, const config_reader& read,
     vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(clock));
     end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(provider), "provider of pool " + name);
     names += (names.empty() ? "" : ", ") + name + " (" + pools[i].backend->traits().kind + ")";
+  }
+  if (pools.size() > 1) {
+    auto clock = sys.spawn(reaper, started.front, duration{std::chrono::minutes{1}});
+    vital.push_back(caf::actor_cast<caf::strong_actor_ptr>(clock));
+    end_with(sys, caf::actor_cast<caf::strong_actor_ptr>(started.front), "front of the pools");
   }
   spdlog::info("corrald {} serves pool{} {} on ipc://{}", CORRAL_VERSION,
                pools.size() > 1 ? "s" : "", names, x.socket);

@@ -64,7 +64,7 @@ spdlog::level::level_enum level_of(log_level x) {
 spdlog::level::level_enum level_of(std::string_view event) {
   static constexpr std::string_view unusual[] = {"lost",  "failed",           "destroy_failed",
                                                  "burst", "client forgotten", "exception"};
-  static constexpr std::string_view of_each_request[] = {"acquired", "released"};
+  static constexpr std::string_view of_each_request[] = {"acquired", "released", "gone"};
   auto is_one_of = [&](auto& list) {
     return std::find(std::begin(list), std::end(list), event) != std::end(list);
   };

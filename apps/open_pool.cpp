@@ -17,6 +17,10 @@ namespace {
 namespace_settings settings_of(const config& x, const pool_config& pool) {
   namespace_settings s;
   s.pool = pool.name;
+  for (auto& other : x.pools)
+    if (other.name != pool.name)
+      s.other_pools.insert(other.name);
+  s.takes_strays = pool.name == x.pools.front().name;
   s.data_dir = x.data_dir;
   s.state_dir = x.state_dir;
   s.run_dir = x.run_dir;

@@ -266,9 +266,16 @@ void bridge::release(ticket_id ticket) {
 void bridge::destroy(ticket_id ticket) {
   auto& e = *open_.find(ticket);
   auto& r = *e.context.what;
-  ask_provider(ticket, destroy_atom::value, r.to.sandbox, e.client,
-               r.body.header.flag("force").value_or(false),
-               r.body.header.flag("purge").value_or(false));
+  auto purge = r.body.header.flag("purge").value_or(false);
+  request(provider_, caf::infinite, destroy_atom::value, r.to.sandbox, e.client,
+          r.body.header.flag("force").value_or(false), purge)
+      .then(
+          [this, ticket, purge](const fields_ptr& x) {
+            if (auto id = x->text("sandbox"); id && purge)
+              forget_keys(*id); // What they did is gone.
+            answer(ticket, make_reply(*x));
+          },
+          [this, ticket](const caf::error& x) { answer(ticket, from_caf(x, provider_failed())); });
 }
 
 void bridge::get(ticket_id ticket) {

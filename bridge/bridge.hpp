@@ -156,10 +156,11 @@ private:
 
   // Requests for a sandbox.
   void route_request(ticket_id ticket);
-  void resolve(const std::string& key, const corral::request& r);
+  void resolve(const std::string& key, const corral::request& r, const client_key& client);
   void resolved(const std::string& key, const grant& g);
   void unresolved(const std::string& key, const error& why);
   void forward(ticket_id ticket, const route& to);
+  bool is_elsewhere(ticket_id ticket, const route& x);
   void reroute(ticket_id ticket);
   void nothing_runs(ticket_id ticket);
   void cancel(ticket_id ticket);
@@ -172,6 +173,7 @@ private:
   void result(ticket_id ticket);
   bool answer_of_ended(ticket_id ticket, const route& to);
   void retain(const requests::entry& e, const message& reply);
+  void forget_keys(const std::string& sandbox) { keyed_.erase_all(sandbox + '\0'); }
 
   // Answers.
   void answer(ticket_id ticket, message reply);

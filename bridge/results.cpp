@@ -4,6 +4,7 @@
 #include "bridge/bridge.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace corral {
 
@@ -12,6 +13,15 @@ namespace {
 /// Names the sandbox's actor within a kept reply: a later sandbox of the same id knows nothing of
 /// its keys.
 constexpr auto incarnation = "incarnation";
+
+/// Tells the command that the key was used for from another.
+constexpr auto digest = "digest";
+
+int64_t digest_of(const request& r) {
+  std::hash<std::string_view> hash;
+  auto command = hash(r.body.part_of("command").view());
+  return static_cast<int64_t>(command * 31 + hash(r.body.part_of("stdin").view()));
+}
 
 std::string joined(std::string_view a, std::string_view b) {
   return std::string{a}.append(1, '\0').append(b);
@@ -26,15 +36,20 @@ bool may_have_started(const message& reply) {
   return why.text("code") == to_string(errc::sandbox_lost) && details.flag("started") != false;
 }
 
-/// A kept reply as the answer to `result`, without what was not asked for.
-message as_result(message kept, const fields& asked) {
-  if (kept.header.flag("ok") == true)
-    kept.header.set("state", "finished");
+/// Without what was not asked for.
+message wanted(message kept, const fields& asked) {
   if (auto want = asked.texts("want"))
     std::erase_if(kept.parts, [&](auto& p) {
       return std::find(want->begin(), want->end(), p.name) == want->end();
     });
   return kept;
+}
+
+/// A kept reply as the answer to `result`.
+message as_result(message kept, const fields& asked) {
+  if (kept.header.flag("ok") == true)
+    kept.header.set("state", "finished");
+  return wanted(std::move(kept), asked);
 }
 
 } // namespace
@@ -45,6 +60,7 @@ void bridge::retain(const requests::entry& e, const message& reply) {
   if (key && c.sandbox && may_have_started(reply)) {
     auto kept = reply;
     kept.header.set(incarnation, static_cast<int64_t>(c.sandbox.id()));
+    kept.header.set(digest, digest_of(*c.what));
     keyed_.keep(joined(c.box, *key), kept, now());
   }
   if (client_registry::is_named(e.client))
@@ -62,10 +78,14 @@ bool bridge::answer_of_ended(ticket_id ticket, const route& to) {
   auto living = to.sandbox ? static_cast<int64_t>(to.sandbox.id()) : 0;
   if (!kept || kept->header.integer(incarnation) == living)
     return false;
-  kept->header.erase(incarnation);
+  auto same = kept->header.integer(digest) == digest_of(what);
+  kept->header.erase(incarnation).erase(digest);
   if (what.spec->id == op::result)
-    kept = as_result(std::move(*kept), what.body.header);
-  answer(ticket, std::move(*kept));
+    answer(ticket, as_result(std::move(*kept), what.body.header));
+  else if (same)
+    answer(ticket, wanted(std::move(*kept), what.body.header));
+  else
+    answer(ticket, error{errc::invalid_request, "exec: this key was used for another command", {}});
   return true;
 }
 

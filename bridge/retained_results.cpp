@@ -22,9 +22,11 @@ void retained_results::keep(const std::string& name, const message& reply, time_
   memory_ += x.bytes;
   order_.push_back(name);
   x.place = std::prev(order_.end());
+  if (whole_ == order_.end())
+    whole_ = x.place;
   entries_.emplace(name, std::move(x));
-  for (auto i = order_.begin(); memory_ > limits_.memory && i != order_.end(); ++i)
-    shorten(entries_.find(*i)->second);
+  for (; memory_ > limits_.memory && whole_ != order_.end(); ++whole_)
+    shorten(entries_.find(*whole_)->second);
 }
 
 void retained_results::shorten(entry& x) {
@@ -53,8 +55,16 @@ void retained_results::erase(const std::string& name) {
   if (i == entries_.end())
     return;
   memory_ -= i->second.bytes;
+  if (whole_ == i->second.place)
+    ++whole_;
   order_.erase(i->second.place);
   entries_.erase(i);
+}
+
+void retained_results::erase_all(const std::string& prefix) {
+  for (auto i = entries_.lower_bound(prefix); i != entries_.end() && i->first.starts_with(prefix);
+       i = entries_.lower_bound(prefix))
+    erase(std::string{i->first});
 }
 
 void retained_results::expire(time_point now) {

@@ -27,6 +27,8 @@ public:
   };
 
   explicit retained_results(limits x) : limits_{x} {}
+  retained_results(const retained_results&) = delete;
+  retained_results& operator=(const retained_results&) = delete;
 
   /// Keeps a reply under a name, in place of an earlier one. At the limit the oldest goes.
   void keep(const std::string& name, const message& reply, time_point now);
@@ -35,6 +37,8 @@ public:
   std::optional<message> find(const std::string& name, time_point now);
 
   void erase(const std::string& name);
+  /// All whose names begin so.
+  void erase_all(const std::string& prefix);
   void expire(time_point now);
 
   size_t size() const { return entries_.size(); }
@@ -55,7 +59,8 @@ private:
   limits limits_;
   uint64_t memory_ = 0;
   std::map<std::string, entry, std::less<>> entries_;
-  std::list<std::string> order_; // Oldest first.
+  std::list<std::string> order_;                          // Oldest first.
+  std::list<std::string>::iterator whole_ = order_.end(); // The first that may have its payload.
 };
 
 } // namespace corral

@@ -31,11 +31,8 @@ void bridge::route_request(ticket_id ticket) {
   auto& c = open_.find(ticket)->context;
   auto key = key_of(target_of(*c.what));
   auto& x = routes_[key];
-  auto& wanted = c.what->to.pool;
-  if (x.sandbox && !wanted.empty() && wanted != x.pool)
-    return answer(ticket, error{errc::identity_collision,
-                                "the thread's sandbox is in the pool \"" + x.pool + "\"",
-                                {}});
+  if (x.sandbox && is_elsewhere(ticket, x))
+    return;
   if (x.sandbox) {
     c.origin = "active";
     c.subject = x.subject;
@@ -44,10 +41,21 @@ void bridge::route_request(ticket_id ticket) {
   // In the order sent, also where a retired sandbox has sent some back.
   x.waiting.insert(std::upper_bound(x.waiting.begin(), x.waiting.end(), ticket), ticket);
   if (x.waiting.size() == 1)
-    resolve(key, *c.what);
+    resolve(key, *c.what, open_.find(ticket)->client);
 }
 
-void bridge::resolve(const std::string& key, const corral::request& r) {
+/// True if the request names another pool than the one that its thread lives in, and is answered.
+bool bridge::is_elsewhere(ticket_id ticket, const route& x) {
+  auto& wanted = open_.find(ticket)->context.what->to.pool;
+  if (wanted.empty() || wanted == x.pool)
+    return false;
+  answer(ticket, error{errc::identity_collision,
+                       "the thread's sandbox is in the pool \"" + x.pool + "\"",
+                       {}});
+  return true;
+}
+
+void bridge::resolve(const std::string& key, const corral::request& r, const client_key& client) {
   auto done = [this, key](const grant& g) { resolved(key, g); };
   auto failed = [this, key](const caf::error& x) {
     unresolved(key, from_caf(x, error{errc::internal, "the provider failed", {}}));
@@ -55,7 +63,7 @@ void bridge::resolve(const std::string& key, const corral::request& r) {
   auto to = target_of(r);
   if (to.sandbox.empty())
     request(provider_, caf::infinite, acquire_atom::value,
-            acquire_order{{to.user, to.thread}, {}, false, {}, to.pool})
+            acquire_order{{to.user, to.thread}, {}, false, {}, to.pool, client})
         .then(done, failed);
   else
     request(provider_, caf::infinite, find_atom::value, to.sandbox).then(done, failed);
@@ -69,7 +77,8 @@ void bridge::resolved(const std::string& key, const grant& g) {
     if (auto e = open_.find(ticket)) {
       e->context.origin = g.origin;
       e->context.subject = to.subject;
-      forward(ticket, to);
+      if (!is_elsewhere(ticket, to))
+        forward(ticket, to);
     }
 }
 

@@ -60,8 +60,10 @@ void exec_service::exec(int64_t re, const message& request) {
     keys_.abandon(key);
     return refuse(re, {errc::busy, "another exec is running", {}});
   case key_store::claim::join:
-    if (stream)
+    if (stream) {
       run_->streamed_to = re;
+      run_->window.start_anew();
+    }
     run_->waiters.push_back(std::move(waiting));
     return announce();
   case key_store::claim::finished:
@@ -102,6 +104,7 @@ void exec_service::start(shell_command command, waiter first, std::string key, b
   run_ = execution{};
   run_->key = std::move(key);
   run_->timeout = command.timeout;
+  run_->started = loop_.now();
   run_->input_open = command.input_open;
   if (stream)
     run_->streamed_to = first.re;
@@ -130,7 +133,7 @@ void exec_service::announce() {
 void exec_service::take_output(output_stream stream, std::string_view bytes) {
   (stream == output_stream::out ? run_->out : run_->err).append(bytes);
   if (!run_->streamed_to)
-    return;
+    return run_->window.skip(stream, bytes.size());
   run_->window.append(stream, bytes, loop_.now());
   send_chunks(false);
 }
@@ -231,6 +234,14 @@ void exec_service::reset_session(int64_t re) {
 void exec_service::acknowledge(int64_t re, uint64_t seq) {
   if (run_ && run_->streamed_to == re)
     run_->window.acknowledge(seq);
+}
+
+std::chrono::milliseconds exec_service::running_left() const {
+  using std::chrono::milliseconds;
+  if (!run_)
+    return milliseconds{0};
+  auto left = run_->timeout - (loop_.now() - run_->started);
+  return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{0});
 }
 
 void exec_service::disconnected() {

@@ -52,6 +52,8 @@ public:
   bool running() const { return run_.has_value(); }
   /// The running exec's key; empty without one.
   std::string running_key() const { return run_ ? run_->key : ""; }
+  /// What is left of its time; 0 if none runs.
+  std::chrono::milliseconds running_left() const;
   std::vector<std::string> keys() const;
 
 private:
@@ -63,6 +65,7 @@ private:
   struct execution {
     std::string key; ///< Empty without one.
     std::chrono::milliseconds timeout{0};
+    event_loop::time_point started;
     bool input_open = false;
     std::vector<waiter> waiters;
     capture out;

@@ -48,12 +48,14 @@ void key_store::finish(const std::string& key, retained_result x, time_point now
   i->second.result = std::move(x);
   i->second.expires = now + limits_.ttl;
   finished_.push_back(key);
+  if (whole_ == finished_.end())
+    whole_ = std::prev(finished_.end());
   shrink();
 }
 
 void key_store::shrink() {
-  for (auto i = finished_.begin(); memory_ > limits_.memory && i != finished_.end(); ++i) {
-    auto& result = *entries_.at(*i).result;
+  for (; memory_ > limits_.memory && whole_ != finished_.end(); ++whole_) {
+    auto& result = *entries_.at(*whole_).result;
     if (result.size() == 0)
       continue;
     memory_ -= result.size();
@@ -77,6 +79,8 @@ void key_store::expire(time_point now) {
     auto i = entries_.find(finished_.front());
     memory_ -= i->second.result->size();
     entries_.erase(i);
+    if (whole_ == finished_.begin())
+      ++whole_;
     finished_.pop_front();
   }
 }

@@ -45,6 +45,8 @@ public:
 
   key_store() = default;
   explicit key_store(limits x) : limits_{x} {}
+  key_store(const key_store&) = delete;
+  key_store& operator=(const key_store&) = delete;
   void set_limits(limits x) { limits_ = x; }
 
   claim begin(const std::string& key, const std::string& digest, time_point now);
@@ -74,6 +76,7 @@ private:
   size_t memory_ = 0;
   std::unordered_map<std::string, entry> entries_;
   std::list<std::string> finished_; // Oldest first, which is the order of expiry too.
+  std::list<std::string>::iterator whole_ = finished_.end(); // The first that may have its output.
 };
 
 /// SHA-256 of all parts, each with its length, as 64 hex digits.

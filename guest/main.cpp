@@ -89,6 +89,7 @@ int serve(guest_options options) {
                           .set("session", session.session())
                           .set("running", execs.running())
                           .set("running_key", execs.running_key())
+                          .set("running_ms_left", execs.running_left().count())
                           .set("keys", execs.keys());
                     },
                     [&](const fields& limits) {

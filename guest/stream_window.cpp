@@ -18,6 +18,18 @@ void stream_window::drop(waiting& w) {
   w.data.clear();
 }
 
+void stream_window::skip(output_stream stream, size_t bytes) {
+  auto& w = streams_[static_cast<size_t>(stream)];
+  drop(w);
+  w.gap += bytes;
+  w.offset += bytes;
+}
+
+void stream_window::start_anew() {
+  under_way_.clear();
+  under_way_bytes_ = 0;
+}
+
 void stream_window::acknowledge(uint64_t seq) {
   while (!under_way_.empty() && under_way_.front().seq <= seq) {
     under_way_bytes_ -= under_way_.front().bytes;

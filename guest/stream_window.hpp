@@ -33,6 +33,12 @@ public:
   /// `take` is called after each append, so that no more than this waits.
   void append(output_stream stream, std::string_view bytes, time_point now);
 
+  /// Output that nobody is there to be shown: a gap, for who comes later.
+  void skip(output_stream stream, size_t bytes);
+
+  /// Another reader from now on: nothing is under way to it.
+  void start_anew();
+
   /// All chunks up to this one have arrived.
   void acknowledge(uint64_t seq);
 

@@ -21,6 +21,7 @@ CORRAL_ATOM(find);
 CORRAL_ATOM(gone);
 CORRAL_ATOM(inspect);
 CORRAL_ATOM(kill);
+CORRAL_ATOM(late);
 CORRAL_ATOM(leave);
 CORRAL_ATOM(list);
 CORRAL_ATOM(owner);

@@ -37,6 +37,7 @@ struct acquire_order {
   bool lease = false; ///< Else the sandbox is borrowed: parked whenever nothing uses it.
   std::optional<duration> wait{}; ///< For room in the pool; nothing: as long as that lets it.
   std::string pool{};             ///< By name; empty: the one that has it, else the default.
+  client_key turn{};              ///< Whose turn it takes in the queue, if not the client's.
 };
 
 /// A sandbox that answers.
@@ -95,7 +96,6 @@ using backend_worker_actor = caf::typed_actor<
 
 } // namespace corral
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::duration)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::owner)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::acquire_order)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::pool_limits)

@@ -87,6 +87,8 @@ using sandbox_actor = caf::typed_actor<
     caf::reacts_to<drain_atom>,
     // Ends it at once; its requests are answered with sandbox_lost.
     caf::reacts_to<kill_atom>,
+    // Time stood still for so long: its last use is later by as much.
+    caf::reacts_to<late_atom, duration>,
     // Ends the actor and leaves the guest to a later daemon, with what runs in it; its requests are
     // answered with shutting_down.
     caf::reacts_to<leave_atom>,
@@ -108,6 +110,7 @@ using link_actor = caf::typed_actor<
 } // namespace corral
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::time_point)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::duration)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::blob)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::request_ptr)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(corral::message_ptr)

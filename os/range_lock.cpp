@@ -43,7 +43,8 @@ os_result<range_lock> range_lock::try_acquire(const std::filesystem::path& path,
 bool range_lock::is_held(const std::filesystem::path& path, uint64_t offset) {
   auto fd = open_file(path);
   auto byte = byte_at(offset);
-  return fd && ::fcntl(fd->get(), F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
+  // What can't be asked counts as held: a living holder must not be taken for a dead one.
+  return !fd || ::fcntl(fd->get(), F_OFD_GETLK, &byte) != 0 || byte.l_type != F_UNLCK;
 }
 
 } // namespace corral

@@ -17,7 +17,7 @@ public:
   /// modulo 2^63.
   static os_result<range_lock> try_acquire(const std::filesystem::path& path, uint64_t offset);
 
-  /// True if somebody holds the byte, this process included.
+  /// True if somebody holds the byte, this process included, or if that can't be found out.
   static bool is_held(const std::filesystem::path& path, uint64_t offset);
 
 private:

@@ -89,7 +89,8 @@ void host_claims::claim::drop() {
 }
 
 error moved_to(const host_claims::identity& x) {
-  return {errc::moved, "another daemon on this machine has this thread's sandbox: connect there",
+  return {errc::moved,
+          "another daemon on this machine has this thread's sandbox: connect to " + x.endpoint,
           fields{}.set("endpoint", x.endpoint)};
 }
 

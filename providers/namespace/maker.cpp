@@ -139,12 +139,17 @@ std::vector<std::string> sandbox_maker::warnings() const {
   return result;
 }
 
+bool sandbox_maker::is_ours(const sandbox_record& record) const {
+  return record.pool == settings_.pool
+         || (settings_.takes_strays && settings_.other_pools.count(record.pool) == 0);
+}
+
 attempt<std::optional<sandbox_record>>
 sandbox_maker::refuse_collision(const sandbox_spec& spec) const {
   auto record = records_.read(spec.id);
   if (record && (record->who != spec.who || record->anonymous != spec.anonymous))
     return refused(errc::identity_collision, "the id belongs to another owner's sandbox");
-  if (record && record->pool != settings_.pool)
+  if (record && !is_ours(*record))
     return refused(errc::identity_collision, "the owner has a sandbox in another pool");
   return record;
 }
@@ -290,7 +295,10 @@ attempt<adopted_sandbox> sandbox_maker::adopt(const std::string& id) const {
 }
 
 attempt<void> sandbox_maker::unmake(const std::string& id, bool purge, child_process* ours) const {
-  auto record = records_.read(id).value_or(sandbox_record{});
+  auto on_record = records_.read(id);
+  if (on_record && !is_ours(*on_record))
+    return {}; // Another pool's: nothing of it is ours.
+  auto record = on_record.value_or(sandbox_record{});
   if (auto ended = end_processes(record.outer, record.guest, ours, kill_limit); !ended)
     return failed("end processes", ended.error());
   if (auto removed = cgroups_.remove(id, cgroup_limit); !removed)
@@ -337,7 +345,7 @@ std::vector<std::string> sandbox_maker::ids() const {
   auto recorded = records_.ids();
   result.insert(recorded.begin(), recorded.end());
   for (auto& id : recorded)
-    if (auto record = records_.read(id); record && record->pool != settings_.pool)
+    if (auto record = records_.read(id); record && !is_ours(*record))
       result.erase(id);
   return {result.begin(), result.end()};
 }

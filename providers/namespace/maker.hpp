@@ -92,6 +92,7 @@ private:
   sandbox_maker(namespace_settings settings, cgroup_tree cgroups, record_store records,
                 owner_dirs dirs, link_dirs links, seccomp_filter filter, root_layout layout);
 
+  bool is_ours(const sandbox_record& record) const;
   attempt<std::optional<sandbox_record>> refuse_collision(const sandbox_spec& spec) const;
   attempt<made_sandbox> assemble(const sandbox_spec& spec, const payload& program) const;
   attempt<launch_plan> plan(const owner_tree& tree, const guest_link& link, const payload& program,

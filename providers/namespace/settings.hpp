@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,10 @@ struct namespace_settings {
   };
 
   std::string pool = "default";
+  /// The other pools over this state_dir. What is on record for a pool that is none of these and
+  /// not this one is a stray: of a pool that has been renamed or removed.
+  std::set<std::string> other_pools;
+  bool takes_strays = false;       ///< They are this pool's to remove; one pool's only.
   std::filesystem::path data_dir;  ///< Owners' files; mode 0711 or more open when run as root.
   std::filesystem::path state_dir; ///< Records and secrets; made 0700.
   std::filesystem::path run_dir;   ///< Sockets and programs; at most 73 characters.

@@ -225,3 +225,81 @@ TEST_CASE_FIXTURE(fake_pool, "a reap that is late by less is an ordinary one") {
   reap();
   CHECK_FALSE(exists("t1"));
 }
+
+TEST_CASE_FIXTURE(fake_pool, "a late reap tells the sandboxes, whose word counts") {
+  settings.idle_timeout = 8s;
+  settings.reap_interval = 1s;
+  start();
+  park("t1");
+  reap();
+  run_for(1s);
+  use("t1"); // By the short way, of which the provider knows nothing.
+  reap();
+  stand_still(15s);
+  reap();
+  for (int i = 0; i < 7; ++i) {
+    CHECK(exists("t1"));
+    run_for(1s);
+    reap();
+  }
+  run_for(2s);
+  reap();
+  CHECK_FALSE(exists("t1"));
+}
+
+TEST_CASE_FIXTURE(fixture,
+                  "a sandbox that becomes ready and is nobody's makes room for who waits") {
+  settings.replicas = 1;
+  start();
+  guests_answer = false;
+  auto borrowed = ask<grant>(pool, acquire_atom::value, order("b1", "", false));
+  auto waits = acquire("t1", "bob");
+  run_for(1s); // The retry finds it starting.
+  guests_answer = true;
+  hello(id_of("b1"));
+  settle();
+  CHECK(borrowed->succeeded());
+  run_for(1s);
+  CHECK(waits->succeeded());
+}
+
+TEST_CASE_FIXTURE(full, "a sandbox that is wanted again while it is destroyed waits for its turn") {
+  auto waits = acquire("b1", "bob");
+  backend.hold = true;
+  destroy("t1", true);
+  auto again = acquire("t1", "ann");
+  backend.go();
+  settle();
+  backend.go();
+  settle();
+  CHECK(waits->succeeded());
+  CHECK_FALSE(again->answered());
+}
+
+TEST_CASE_FIXTURE(full, "those who borrow take turns by their clients too") {
+  auto borrow = [&](const std::string& thread, const std::string& turn) {
+    auto x = order(thread, "", false);
+    x.turn = turn;
+    return ask<grant>(pool, acquire_atom::value, x);
+  };
+  auto first = borrow("b1", "bob"), second = borrow("b2", "bob"), other = borrow("c1", "cat");
+  release("t1");
+  run_for(50ms);
+  CHECK(first->succeeded());
+  box("b1").in_use = true;
+  release("t2");
+  run_for(1s);
+  CHECK(other->succeeded());
+  CHECK(second->succeeded());
+  auto made = backend.created;
+  CHECK(std::vector(made.end() - 3, made.end())
+        == std::vector{id_of("b1"), id_of("c1"), id_of("b2")});
+}
+
+TEST_CASE_FIXTURE(fake_pool, "what another daemon has is refused and not touched") {
+  start();
+  backend.refuse = errc::moved;
+  CHECK(acquire("t1")->code() == errc::moved);
+  CHECK(backend.destroyed.empty());
+  CHECK(state_name("t1") == "none");
+}

@@ -502,7 +502,8 @@ struct taken_over : fixture {
     ready_callback tell = [this](int64_t session) { ready.push_back(session); };
     box = spawn(sandbox, settings, link, tell);
     settle();
-    guest.say_hello(7, fields{}.set("running", true).set("running_key", "k"));
+    guest.say_hello(
+        7, fields{}.set("running", true).set("running_key", "k").set("running_ms_left", 4000));
     settle();
   }
   ticket_id attached() { return guest.got("attach").at(0); }
@@ -543,6 +544,24 @@ TEST_CASE_FIXTURE(taken_over, "a later hello of the same guest starts nothing an
   guest.say_hello(7, fields{}.set("running", true));
   settle();
   CHECK(guest.got("attach").size() == 1);
+}
+
+TEST_CASE_FIXTURE(taken_over, "a guest that is silent past the end of what it ran is given up") {
+  exec(1);
+  run_for(4s + 5s); // What is left of the time, and the backstop.
+  CHECK(bridge.code(1) == "sandbox_lost");
+  CHECK_FALSE(alive());
+}
+
+TEST_CASE_FIXTURE(fixture, "who joins a running exec has its time, not one of its own") {
+  exec(1, fields{}.set("key", "k"));
+  submit(2, exec_request(fields{}.set("key", "k").set("timeout_ms", 1000)), "bob");
+  CHECK(guest.got("exec") == tickets{1, 2});
+  run_for(30s);
+  CHECK(alive());
+  CHECK_FALSE(bridge.answered(2));
+  run_for(35s);
+  CHECK(bridge.code(2) == "sandbox_lost");
 }
 
 // -- results --

@@ -92,6 +92,9 @@ TEST_CASE_FIXTURE(fixture, "a key that an ended sandbox has used is not run by t
   CHECK(x.part_of("stdout").view() == "out");
   CHECK_FALSE(x.header.has("incarnation"));
   CHECK(boxes.empty());
+  auto other = exec("5", "false");
+  other.header.set("key", "k");
+  CHECK(code_of(client.ask(other)) == "invalid_request");
   client.send(result_of_key("3").set("want", std::vector<std::string>{"stderr"}));
   x = client.receive();
   CHECK(x.header.text("state") == "finished");

@@ -68,3 +68,24 @@ TEST_CASE_FIXTURE(fixture,
   kept.erase("a");
   CHECK(kept.memory() == 2);
 }
+
+TEST_CASE_FIXTURE(fixture, "payloads go in order, whatever has gone before them") {
+  keep("a", std::string(50, 'a'));
+  keep("b", std::string(50, 'b'));
+  kept.erase("a");
+  keep("c", std::string(50, 'c'));
+  CHECK(kept.memory() == 100);
+  keep("b", std::string(40, 'b')); // The newest now.
+  keep("d", std::string(20, 'd'));
+  CHECK(output_of("c").empty());
+  CHECK(output_of("b").size() == 40);
+  CHECK(output_of("d").size() == 20);
+}
+
+TEST_CASE_FIXTURE(fixture, "all of a prefix can go") {
+  for (auto* x : {"a", "ba", "bb"})
+    keep(x, "1");
+  kept.erase_all("b");
+  CHECK(kept.size() == 1);
+  CHECK(kept.memory() == 1);
+}

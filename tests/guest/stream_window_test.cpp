@@ -107,3 +107,25 @@ TEST_SUITE("stream window") {
     CHECK(end == 10'000ull * 60'000 + 3);
   }
 }
+
+TEST_CASE("what nobody was shown is a gap for who comes later") {
+  stream_window w;
+  stream_window::time_point now{};
+  w.append(output_stream::out, "seen", now);
+  CHECK(w.take(now, true)->data == "seen");
+  w.append(output_stream::out, "waits", now);
+  w.skip(output_stream::out, 10);
+  w.start_anew();
+  w.append(output_stream::out, "again", now);
+  auto chunk = w.take(now, true);
+  REQUIRE(chunk);
+  CHECK(chunk->data == "again");
+  CHECK(chunk->gap == 15);
+  CHECK(chunk->offset == 4 + 15);
+  w.append(output_stream::out, std::string(stream_window::window_bytes - 5, 'x'), now);
+  size_t taken = 0;
+  while (auto next = w.take(now, true))
+    taken += next->data.size();
+  CHECK(taken
+        == stream_window::window_bytes - 5); // The chunk before the new reader counts no more.
+}

@@ -231,6 +231,7 @@ private:
         [](inspect_atom) { return sandbox_usage{}; },
         [](drain_atom) {},
         [](kill_atom) {},
+        [](late_atom, duration) {},
         [](leave_atom) {},
         [](up_atom, const fields_ptr&) {},
         [](answer_atom, const message_ptr&) {},

@@ -18,6 +18,7 @@ struct fake_backend {
   std::optional<owner> left_by;        ///< Whose those are; else of whoever asks.
   std::vector<std::string> created, destroyed, purged;
   int failing_creates = 0;
+  std::optional<errc> refuse; ///< Creates are refused so.
   int failing_destroys = 0;
   bool hang = false; ///< Workers never answer.
   bool hold = false; ///< They answer when `go` says so.
@@ -76,6 +77,10 @@ private:
 
   template <class Promise>
   void create(const sandbox_spec& x, Promise& promise) {
+    if (refuse) {
+      promise.deliver(to_caf({*refuse, "no", {}}));
+      return;
+    }
     if (failing_creates-- > 0) {
       promise.deliver(to_caf({errc::sandbox_runtime, "no", fields{}.set("step", "mount")}));
       return;
@@ -151,6 +156,7 @@ struct fake_sandbox {
           killed = true;
           self->quit(caf::exit_reason::remote_link_unreachable);
         },
+        [this](late_atom, duration late) { used_at += late; },
         [this, self](leave_atom) {
           left = true;
           self->quit(caf::exit_reason::user_shutdown);

@@ -124,8 +124,8 @@ def test_what_has_no_counterpart_is_removed(new_daemon):
     assert daemon.stop() == (0, [])
 
 
-def test_a_guest_that_does_not_dial_again_is_given_up(new_daemon):
-    daemon = new_daemon({"pool.create_timeout": "3s"})
+def test_a_guest_that_does_not_dial_again_gives_way_to_a_fresh_one(new_daemon):
+    daemon = new_daemon()
     with daemon.client() as client:
         box = client.acquire("a")
         pid = daemon.guest_pid(box.id)
@@ -133,12 +133,27 @@ def test_a_guest_that_does_not_dial_again_is_given_up(new_daemon):
     os.kill(pid, signal.SIGSTOP)
     daemon.start()
     with daemon.client() as client:
-        with pytest.raises(errors.SandboxRuntime) as fault:
-            client.acquire("a")
-        assert fault.value.details["step"] == "connect"
-        eventually(lambda: not traces.alive(pid), what="its end")
         with client.acquire("a") as fresh:
-            assert fresh.origin == "created"
+            assert (fresh.origin, fresh.exec("true").exit_code) == ("created", 0)
+        assert not traces.alive(pid)
+
+
+def test_what_a_removed_pool_left_is_ended(new_daemon):
+    daemon = new_daemon(config="pools: {old: {}}")
+    with daemon.client() as client:
+        pid = daemon.guest_pid(client.acquire("a").id)
+        daemon.kill()
+    with open(daemon.config_path, "w", encoding="utf-8") as file:
+        file.write("pools: {renamed: {}, other: {}}")
+    daemon.start()
+    assert daemon.records() == []
+    eventually(lambda: not traces.alive(pid), what="its end")
+    with daemon.client() as client:
+        assert client.acquire("a", pool="other").exec("true").exit_code == 0
+        daemon.kill()
+        daemon.start()
+    with daemon.client() as client:  # The first pool takes strays, not what is another's.
+        assert client.acquire("a", pool="other").origin in ADOPTED
 
 
 def test_sandboxes_made_with_other_settings_are_made_anew_once_nothing_runs(new_daemon):

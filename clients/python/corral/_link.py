@@ -158,9 +158,15 @@ class Link:
             self._take_answer(re, message, now)
         elif isinstance(re, str):
             final = "event" not in message.header
-            call = self._calls.pop(re, None) if final else self._calls.get(re)
-            if call is not None:
-                call.put(message)
+            call = self._calls.get(re)
+            if call is None:
+                return
+            if final and _settling.goes_on(call.op, call.fields, message.header):
+                call.stale = True  # The next daemon is asked for its result.
+                return
+            if final:
+                del self._calls[re]
+            call.put(message)
 
     def lose(self, what: str, now: float) -> None:
         """The socket is of no use any more: it is to be closed, so that nothing queued for this

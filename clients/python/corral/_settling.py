@@ -73,6 +73,16 @@ def after_question(reply: Header, has_key: bool, by_key: bool, elapsed: float) -
     return Fate.LOST
 
 
+def goes_on(op: str, fields: Mapping[str, Any], reply: Header) -> bool:
+    """True of the reply of a daemon that ends to an exec with a key that goes on without it."""
+    error = reply.get("error")
+    if op != "exec" or "key" not in fields or not isinstance(error, dict):
+        return False
+    details = error.get("details")
+    started = isinstance(details, dict) and details.get("started") is True
+    return error.get("code") == "shutting_down" and started
+
+
 def tells_the_end(reply: Header) -> bool:
     """True if a `result` answers with the exec's result, or with the error that it ended with."""
     if reply.get("ok") is True:

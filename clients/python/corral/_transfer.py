@@ -150,6 +150,8 @@ class Outgoing:
     def read(self, count: int) -> bytes:
         """Up to `count` bytes. Raises InvalidRequest where fewer are left than there were."""
         piece = self._source.read(min(count, self.size - self._sent))
+        if not isinstance(piece, (bytes, bytearray, memoryview)):
+            raise errors.invalid("the source gives text and not bytes: open it in binary mode")
         if not piece and self._sent < self.size:
             raise errors.invalid(f"the source ended after {self._sent} of {self.size} bytes")
         self._sent += len(piece)

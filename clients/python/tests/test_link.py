@@ -388,3 +388,20 @@ def test_the_end_of_a_link_ends_everything_and_takes_no_more(daemon):
     assert fault_of(call).code == "client_closed"
     with pytest.raises(corral.ClientClosed):
         daemon.start("get")
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_an_exec_with_a_key_waits_for_the_next_daemon_where_one_leaves_it_running(daemon, key):
+    fields = {"thread": "t", **({"key": key} if key else {})}
+    call = daemon.start("exec", id="mine", **fields)
+    daemon.link.take_outgoing(daemon.now)
+    error = {"code": "shutting_down", "message": "x", "details": {"started": True}, "retryable": False}
+    assert daemon.says("mine", ok=False, error=error) == []
+    if key is None:
+        assert call.inbox[0].header["error"] == error
+        return
+    assert call.inbox == []
+    (question,) = daemon.restart()
+    assert (question["op"], question["key"]) == ("result", "k")
+    daemon.says(question["id"], ok=True, state="finished", exit_code=3)
+    assert call.inbox[0].header["exit_code"] == 3
