@@ -93,7 +93,7 @@ private:
   caf::result<grant> find(const std::string& id);
   caf::result<owner> owner_of(const std::string& id) const;
   caf::result<fields_ptr> inspect(const std::string& id);
-  std::vector<fields> list(const std::string& state, const std::string& user);
+  caf::result<std::vector<fields>> list(const std::string& state, const std::string& user);
   caf::result<fields_ptr> release(const client_key& client, const std::string& id,
                                   const std::string& lease);
   fields_ptr release_all(const client_key& client);

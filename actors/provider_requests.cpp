@@ -48,7 +48,7 @@ caf::result<fields_ptr> provider_state::inspect(const std::string& id) {
   self_->request(x.actor, caf::infinite, inspect_atom::value)
       .then(
           [this, promise, row](const sandbox_usage& u) mutable {
-            if (row.text("state") == "parked" && (u.running || u.active > 0 || u.waiting > 0))
+            if (row.text("state") == "parked" && u.is_working())
               row.set("state", "borrowed");
             fields usage;
             auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(now() - u.used_at);
@@ -69,19 +69,43 @@ std::string provider_state::state_of(const slot& x) const {
   return leases_.count(x.id) > 0 ? "leased" : "parked";
 }
 
-std::vector<fields> provider_state::list(const std::string& state, const std::string& user) {
-  std::vector<fields> rows;
+/// Whether one without leases is parked or borrowed only its sandbox knows.
+caf::result<std::vector<fields>> provider_state::list(const std::string& state,
+                                                      const std::string& user) {
+  struct gathering {
+    std::vector<fields> rows;
+    size_t open = 1; // This very call.
+  };
+  auto all = std::make_shared<gathering>();
+  auto promise = self_->make_response_promise<std::vector<fields>>();
+  auto answered = [all, promise, state]() mutable {
+    if (--all->open > 0)
+      return;
+    std::erase_if(all->rows, [&](auto& x) { return !state.empty() && x.text("state") != state; });
+    promise.deliver(all->rows);
+  };
   for (auto& [id, x] : table_) {
-    auto is = state_of(x);
-    if ((!state.empty() && state != is) || (!user.empty() && user != x.who.user))
+    if (!user.empty() && user != x.who.user)
       continue;
     fields row;
     row.set("sandbox", id).set("user", x.who.user).set("pool", settings_.pool);
     x.anonymous ? row.set("thread", nullptr) : row.set("thread", x.who.thread);
-    row.set("state", is).set("leases", leases_.count(id));
-    rows.push_back(std::move(row));
+    row.set("state", state_of(x)).set("leases", leases_.count(id));
+    all->rows.push_back(std::move(row));
+    if (state_of(x) != "parked" || !x.actor)
+      continue;
+    ++all->open;
+    self_->request(x.actor, caf::infinite, inspect_atom::value)
+        .then(
+            [all, answered, at = all->rows.size() - 1](const sandbox_usage& u) mutable {
+              if (u.is_working())
+                all->rows[at].set("state", "borrowed");
+              answered();
+            },
+            [answered](const caf::error&) mutable { answered(); });
   }
-  return rows;
+  answered();
+  return promise;
 }
 
 caf::result<fields_ptr> provider_state::release(const client_key& client, const std::string& id,

@@ -53,6 +53,8 @@ struct sandbox_usage {
   uint64_t execs = 0;   ///< Finished since the start.
   time_point used_at;
   int64_t session = 0; ///< The number of its shell session.
+
+  bool is_working() const { return running || active > 0 || waiting > 0; }
 };
 
 /// Where answers go: the bridge.

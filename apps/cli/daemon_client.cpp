@@ -40,6 +40,7 @@ daemon_client::daemon_client(settings x)
     : settings_{std::move(x)}, context_{1}, socket_{context_, zmq::socket_type::dealer},
       refusals_{context_, zmq::socket_type::pair} {
   socket_.set(zmq::sockopt::linger, static_cast<int>(linger.count()));
+  socket_.set(zmq::sockopt::sndhwm, 0);
   socket_.set(zmq::sockopt::sndhwm, 0); // A send never blocks; what is sent is bounded by credit.
   socket_.set(zmq::sockopt::rcvhwm, 0);
   socket_.set(zmq::sockopt::ipv6, settings_.endpoint.find('[') != std::string::npos);
@@ -100,7 +101,10 @@ cli_result<std::string> daemon_client::send(message request) {
 void daemon_client::notify(const message& x) {
   auto payload = x.encode_payload();
   auto flags = payload.empty() ? zmq::send_flags::none : zmq::send_flags::sndmore;
-  socket_.send(zmq::buffer(protocol), zmq::send_flags::sndmore);
+  // Without a connection it would block for good; so nothing is sent, and the silence tells.
+  auto first = zmq::send_flags::sndmore | zmq::send_flags::dontwait;
+  if (!socket_.send(zmq::buffer(protocol), first))
+    return;
   socket_.send(zmq::message_t{x.encode_header()}, flags);
   if (!payload.empty())
     socket_.send(zmq::message_t{payload.view()}, zmq::send_flags::none);

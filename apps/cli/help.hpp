@@ -80,7 +80,7 @@ Examples:
 
 inline constexpr auto reset = R"(
 The new shell knows nothing of the old one: variables, functions and the directory are gone, its
-background jobs end. Files stay. A command that runs is waited for.
+background jobs go on, without a shell that knows of them. Files stay. A command that runs is waited for.
 
 Examples:
   corral reset 2c26b46b

@@ -281,6 +281,22 @@ TEST_CASE_FIXTURE(fixture, "a destroy that hangs is given a new worker and tried
   CHECK(d->value()->flag("destroyed") == true);
 }
 
+TEST_CASE_FIXTURE(fixture, "a sandbox that works without a lease is listed as borrowed") {
+  park("t1");
+  park("t2");
+  box("t2").in_use = true;
+  auto states = [&](std::string state) {
+    auto rows =
+        ask<std::vector<fields>>(pool, list_atom::value, std::string{}, state, std::string{});
+    std::string all;
+    for (auto& x : rows->value())
+      all += *x.text("thread") + " " + *x.text("state") + " ";
+    return all;
+  };
+  CHECK(states("borrowed") == "t2 borrowed ");
+  CHECK(states("parked") == "t1 parked ");
+}
+
 TEST_CASE_FIXTURE(fixture, "rows are listed by state and by user") {
   acquire("t1");
   park("t2");

@@ -323,3 +323,14 @@ def is_refused(call):
     except errors.QueueFull:
         return True
     return False
+
+
+def test_a_client_whose_keys_do_not_fit_the_endpoint_is_told_in_time(guarded, new_daemon):
+    """Keys where none are wanted, and none where they are: the handshake never ends."""
+    open_port = free_port()
+    new_daemon({"listen": f'["tcp://127.0.0.1:{open_port}"]', "insecure": "true"})
+    keys = ("--key", guarded.file("ann"), "--server-key", guarded.server["public"])
+    for endpoint, more in ((f"tcp://127.0.0.1:{open_port}", keys), (guarded.endpoint, ())):
+        ended = subprocess.run([CORRAL, "--endpoint", endpoint, *more, "ls"], capture_output=True, timeout=30, check=False)
+        assert ended.returncode == 125
+        assert b"no daemon answers" in ended.stderr, ended.stderr
