@@ -135,7 +135,7 @@ TEST_CASE("what a daemon left when it was killed can be taken over by the next")
   CHECK_FALSE(found->stale);
   CHECK(backend->list().empty());
   CHECK_FALSE(backend->discover(spec.id)); // It is ours already.
-  backend.reset(); // Leaves it once more.
+  backend.reset();                         // Leaves it once more.
   auto changed = pool.settings();
   changed.limits.tmp_size = 1 << 20;
   auto next = pool.open(changed);
