@@ -98,12 +98,11 @@ cli_result<std::string> daemon_client::send(message request) {
   return id;
 }
 
-void daemon_client::notify(const message& x) {
+void daemon_client::notify(const message& x, bool waits) {
   auto payload = x.encode_payload();
   auto flags = payload.empty() ? zmq::send_flags::none : zmq::send_flags::sndmore;
-  // Without a connection it would block for good; so nothing is sent, and the silence tells.
-  auto first = zmq::send_flags::sndmore | zmq::send_flags::dontwait;
-  if (!socket_.send(zmq::buffer(protocol), first))
+  auto first = waits ? zmq::send_flags::none : zmq::send_flags::dontwait;
+  if (!socket_.send(zmq::buffer(protocol), first | zmq::send_flags::sndmore))
     return;
   socket_.send(zmq::message_t{x.encode_header()}, flags);
   if (!payload.empty())
@@ -176,7 +175,7 @@ cli_result<void> daemon_client::keep_alive() {
   pinged_ = now;
   message ping;
   ping.header.set("op", "ping").set("id", ping_id);
-  notify(ping);
+  notify(ping, false); // Without a connection it would block; not sent, its silence tells the same.
   return {};
 }
 

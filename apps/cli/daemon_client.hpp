@@ -53,8 +53,9 @@ public:
   /// is above the protocol's limit: libzmq would drop it without a word.
   cli_result<std::string> send(message request);
 
-  /// Sends a message that has no reply: data, ack.
-  void notify(const message& x);
+  /// Sends a message that has no reply: data, ack. Without a connection it waits for one, or is
+  /// dropped if it need not come through.
+  void notify(const message& x, bool waits = true);
 
   /// The next reply or event; nothing if `limit` passes first or one of the descriptors in
   /// `others` becomes readable.

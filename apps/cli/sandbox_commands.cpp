@@ -22,6 +22,11 @@ void add_exec(CLI::App& app, given& x) {
       ->allow_extra_args(false);
   app.add_option("--cwd", x.exec.cwd, "The directory it runs in")->option_text("DIR");
   app.add_option("--key", x.exec.key, "Run at most once under this key; later ones get its result")
+      ->check(
+          [](const std::string& key) {
+            return key.empty() ? std::string{"an empty key would protect nothing"} : std::string{};
+          },
+          "")
       ->option_text("KEY");
   auto always = app.add_flag("-i,--stdin", x.always_stdin, "Pass stdin on even from a terminal");
   app.add_flag("--no-stdin", x.no_stdin, "Do not pass stdin on")->excludes(always);

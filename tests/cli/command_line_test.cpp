@@ -145,6 +145,7 @@ TEST_CASE("bad input names the argument and what was expected") {
 }
 
 TEST_CASE("what is missing or contradicts itself is refused") {
+  CHECK(has(complaint({"exec", "-t", "a", "--key", "", "--", "ls"}), "an empty key"));
   CHECK(has(complaint({}), "no command"));
   CHECK(has(complaint({"exec"}), "exec: no command"));
   CHECK(has(complaint({"exec", "--"}), "exec: no command"));
