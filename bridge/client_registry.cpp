@@ -34,12 +34,17 @@ client_registry::client* client_registry::find(const std::string& routing_id) {
 std::optional<std::string> client_registry::route_of(const std::string& routing_id,
                                                      const std::string& key,
                                                      const std::string& principal) const {
-  if (auto i = clients_.find(routing_id); i != clients_.end())
-    return i->second.principal == principal ? std::optional{routing_id} : std::nullopt;
+  auto asked = clients_.find(routing_id);
+  auto there = asked != clients_.end();
+  if (there && asked->second.principal != principal)
+    return std::nullopt;
+  if (there && asked->second.key == key)
+    return routing_id;
   for (auto& [other, x] : clients_)
     if (x.key == key)
       return other;
-  return std::nullopt;
+  // Before its hello; or the last words of a connection that another has taken the place of.
+  return there ? std::optional{routing_id} : std::nullopt;
 }
 
 result<void> client_registry::hello(const std::string& routing_id, const std::string& name,

@@ -114,3 +114,12 @@ TEST_CASE_FIXTURE(fixture, "time in which nothing could be heard is no silence")
   CHECK(clients.take_silent(start + 1h + 3s - 1ns, idle).empty());
   CHECK(clients.take_silent(start + 1h + 3s, idle).size() == 1);
 }
+
+TEST_CASE_FIXTURE(fixture, "last words of a connection that has been replaced change no route") {
+  REQUIRE(hello("r1", "ann", "1"));
+  auto ann = key("r1");
+  REQUIRE(hello("r2", "ann", "1"));
+  clients.touch("r1", start); // A ping that was under way when the new one said hello.
+  CHECK(clients.route_of("r1", ann) == "r2");
+  CHECK(clients.route_of("r1", key("r1")) == "r1");
+}
