@@ -10,7 +10,6 @@ namespace corral {
 namespace {
 
 constexpr duration drain_poll = std::chrono::milliseconds{50};
-constexpr duration busy_retry = std::chrono::milliseconds{100};
 constexpr duration lateness = std::chrono::seconds{2}; // Of a timer: this process was stopped.
 
 } // namespace
@@ -105,11 +104,13 @@ void provider_state::tick(uint64_t epoch) {
     if (x.deadline && *x.deadline <= now())
       over.push_back(id);
   for (auto& id : over) {
-    auto& x = *table_.find(id);
-    if (x.state == phase::ending)
+    auto x = table_.find(id);
+    if (!x)
+      continue; // The end of another took it along.
+    if (x->state == phase::ending)
       tear_down(id);
     else
-      fail_and_destroy(x, at_step("connect", "the guest did not answer in time"));
+      fail_and_destroy(*x, at_step("connect", "the guest did not answer in time"));
   }
   if (drain_until_)
     drain_step();

@@ -54,6 +54,9 @@ private:
   /// Why a sandbox is taken away; also the event that is told.
   using reason = std::string_view;
 
+  /// How soon what is warm and works is asked again, while somebody waits for room.
+  static constexpr duration busy_retry = std::chrono::milliseconds{100};
+
   // Acquire.
   caf::result<grant> acquire(acquire_order order);
   void enter(slot& x);

@@ -10,12 +10,6 @@
 
 namespace corral {
 
-namespace {
-
-constexpr duration busy_retry = std::chrono::milliseconds{100};
-
-} // namespace
-
 caf::result<grant> provider_state::acquire(acquire_order order) {
   if (drain_until_)
     return to_caf(shutting_down());
@@ -155,7 +149,6 @@ void provider_state::serve_queue() {
 
 /// Answers those whose time to wait is over.
 void provider_state::expire_waiting() {
-  std::vector<std::string> over;
   for (auto& [id, x] : table_) {
     if (x.state != phase::waiting)
       continue;

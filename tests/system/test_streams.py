@@ -11,15 +11,31 @@ import pytest
 from harness import Raw, eventually
 from harness.daemon import SANITIZED
 
+from corral import errors
+
 MIB = 1 << 20
 WINDOW = 256 * 1024
 
-# Prints small pieces, a write each and faster than a slow reader takes them, without needing a core.
-TRICKLE = "python3 -u -c 'import os, time\nwhile True:\n    os.write(1, b\"x\" * 4096); time.sleep(0.002)'"
+# Prints small pieces, a write each and faster than a slow reader takes them, without needing a core;
+# notes how many.
+TRICKLE = """python3 -u -c '
+import os, time, itertools
+for i in itertools.count(1):
+    os.write(1, b"x" * 4096)
+    if i % 50 == 0:
+        open("printed", "w").write(str(i))
+    time.sleep(0.002)'"""
 
 
 def percentile(samples, share):
     return sorted(samples)[int(len(samples) * share)]
+
+
+def printed(box):
+    try:
+        return int(box.read_file("printed") or 0)
+    except errors.FileNotFound:
+        return 0
 
 
 def exec_times(box, count):
@@ -29,6 +45,11 @@ def exec_times(box, count):
         assert box.exec(":").exit_code == 0
         times.append(time.monotonic() - begin)
     return times
+
+
+def best_p99(box):
+    """Of three goes: what the machine does beside it is in one or two, what the streams do is in all."""
+    return min(percentile(exec_times(box, 700), 0.99) for _ in range(3))
 
 
 def test_ten_thousand_small_chunks_arrive_complete_and_in_order(sandbox):
@@ -96,7 +117,7 @@ def test_slow_and_dead_readers_cost_nobody_else(daemon, client, thread):
     boxes = [client.acquire(f"{thread}-{i}") for i in range(4)]
     for box in (calm, *boxes):
         box.exec("true")
-    alone = exec_times(calm, 400)
+    alone = best_p99(calm)
     before = daemon.resident_bytes()
     silent = [Raw(daemon.endpoint, rcvhwm=1) for _ in range(2)]  # Connected, and never read from.
     dying = subprocess.Popen(
@@ -116,8 +137,8 @@ def test_slow_and_dead_readers_cost_nobody_else(daemon, client, thread):
         dying.send_signal(signal.SIGSTOP)  # Holds its connection and takes nothing.
         for box in boxes:
             eventually(lambda: client.get(box.id)["usage"]["running"], what="the stream")
-        time.sleep(2)  # Each has printed several times its window by then.
-        beside = exec_times(calm, 400)
+            eventually(lambda: printed(box) * 4096 > 2 * WINDOW, timeout=30, what="more output than a window holds")
+        beside = best_p99(calm)
         grown = daemon.resident_bytes() - before
     finally:
         dying.kill()
@@ -127,10 +148,9 @@ def test_slow_and_dead_readers_cost_nobody_else(daemon, client, thread):
     for box in boxes:
         eventually(box.cancel, what="the end of what runs")
         assert box.exec("echo on").stdout == b"on\n"
-    p99 = percentile(alone, 0.99), percentile(beside, 0.99)
-    print(f"p99 of a neighbour {p99[0] * 1000:.2f} ms alone, {p99[1] * 1000:.2f} ms beside four streams that nobody reads; "
+    print(f"p99 of a neighbour {alone * 1000:.2f} ms alone, {beside * 1000:.2f} ms beside four streams that nobody reads; "
           f"the daemon grew by {grown / MIB:.1f} MiB")
     if not SANITIZED:
         assert grown < 8 * MIB
         # Twice; the four commands use the cores too, so what a scheduler's turn takes is allowed.
-        assert p99[1] <= 2 * p99[0] + 0.005
+        assert beside <= 2 * alone + 0.005
